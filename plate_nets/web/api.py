@@ -1,7 +1,7 @@
 """The HTTP API for pictures: `POST /api/v1/plates`, and the formats of other servers' clients."""
 
 import asyncio
-import base64
+from base64 import b64decode
 from collections.abc import Sequence
 
 from starlette.datastructures import FormData
@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from plate_nets.errors import InputError
+from plate_nets.errors import InputError, InputTooLarge
 from plate_nets.recognition.reader import check_sure
 from plate_nets.web import bodies, codeproject, plate_recognizer
 from plate_nets.web.access import Access
@@ -20,6 +20,8 @@ from plate_nets.web.reading import PictureReader
 from plate_nets.web.uploads import Upload, Uploads, files_of
 
 _TRUE = ("1", "true", "yes")
+_SLICE = 1 << 20
+"""Characters of base64 that are decoded at once, a multiple of 4."""
 _RAW = ("application/octet-stream", "image/")
 
 
@@ -111,10 +113,10 @@ class PictureApi:
         files = await files_of(form, self._settings)
         if files:
             return files[0]
-        encoded, address = _text(form, "upload"), _text(form, "upload_url")
+        encoded, address = _text(form, "upload", None), _text(form, "upload_url")
         if encoded:
             try:
-                return Upload("upload", await asyncio.to_thread(base64.b64decode, encoded, validate=True))
+                return Upload("upload", await asyncio.to_thread(_from_base64, encoded))
             except ValueError as error:  # invalid base64, or not ASCII
                 raise InputError("upload: expected a file, or one in base64") from error
         if address:
@@ -140,6 +142,17 @@ def picture_response(pictures: Sequence[bodies.Picture]) -> Response:
     return Response(bodies.Pictures(pictures=list(pictures)).model_dump_json(), media_type="application/json")
 
 
-def _text(form: FormData, name: str) -> str | None:
+def _text(form: FormData, name: str, longest: int | None = bodies.LONGEST) -> str | None:
     value = form.get(name)
-    return value if isinstance(value, str) else None
+    if not isinstance(value, str):
+        return None
+    if longest is not None and len(value) > longest:
+        raise InputTooLarge(f"{name}: expected at most {longest} characters, got {len(value)}")
+    return value
+
+
+def _from_base64(encoded: str) -> bytes:
+    """Base64 -> what it encodes, in slices, because Python runs nothing else while it decodes one."""
+    if encoded.find("=", 0, -2) >= 0:
+        raise ValueError("padding before the end")
+    return b"".join(b64decode(encoded[at : at + _SLICE], validate=True) for at in range(0, len(encoded), _SLICE))

@@ -98,6 +98,7 @@ def create_app(backend: Backend, settings: WebSettings, sources: Sources = Sourc
             if tail is not None:
                 await tail.close()
             reader.close()
+            health.close()
 
     app = Starlette(
         routes=[

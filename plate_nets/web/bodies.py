@@ -9,6 +9,10 @@ from plate_nets.types import VEHICLES, Side
 Probability = Annotated[float, Field(ge=0, le=1)]
 
 
+LONGEST = 2048
+"""Characters of an address, and of the fields of a form beside the picture."""
+
+
 class Body(BaseModel):
     """Base of all bodies: unknown fields are refused."""
 
@@ -99,7 +103,7 @@ class Pictures(Body):
 class Address(Body):
     """The address of a picture to fetch."""
 
-    url: str = Field(max_length=2048)
+    url: str = Field(max_length=LONGEST)
     crops: bool = False
     vehicles: bool = False
 

@@ -48,7 +48,7 @@ class Guard:
                 headers.setdefault("Cache-Control", "no-store")
             await send(message)
 
-        request = Request(scope, receive)
+        request = Request(_with_plain_cookies(scope), receive)
         try:
             self._check(request)
         except PlateError as error:
@@ -57,11 +57,11 @@ class Guard:
                 answer.headers["Connection"] = "close"
             await answer(scope, receive, guarded)
         else:
-            await self._app(scope, receive, guarded)
+            await self._app(request.scope, receive, guarded)
 
     def _check(self, request: Request) -> None:
-        if "transfer-encoding" in request.headers and "content-length" in request.headers:  # RFC 9112, 6.1
-            raise InputError("head: expected one of Content-Length and Transfer-Encoding, got both")
+        if len(request.headers.getlist("host")) > 1:  # RFC 9112, 3.2
+            raise InputError("head: expected one Host, got more")
         self._access.check_host(request)
         if path_of(request).startswith(OPEN):
             return
@@ -69,6 +69,18 @@ class Guard:
         request.state.caller = caller
         if request.method not in SAFE_METHODS:
             self._access.check_site(request, caller)
+
+
+def _with_plain_cookies(scope: Scope) -> Scope:
+    """A request -> the same without quoted cookies, which are never ours.
+
+    Before Python 3.11.10 and 3.12.6, the time for unquoting one grows with the square of its length.
+    """
+    plain = [
+        (name, b";".join(each for each in value.split(b";") if b'"' not in each) if name == b"cookie" else value)
+        for name, value in scope["headers"]
+    ]
+    return {**scope, "headers": plain}
 
 
 def answer_error(request: Request, error: Exception) -> Response:

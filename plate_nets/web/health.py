@@ -5,6 +5,7 @@ import http.client
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,7 +55,12 @@ class Health:
         self._backend = backend
         self._more = more
         self._lock = asyncio.Lock()
+        self._thread = ThreadPoolExecutor(1, "health")  # its own, as slow requests may take all that they share
         self._known: tuple[float, Facts] | None = None
+
+    def close(self) -> None:
+        """End the thread."""
+        self._thread.shutdown(wait=False)
 
     async def facts(self) -> Facts:
         """Everything known, as JSON-ready values."""
@@ -68,7 +74,7 @@ class Health:
     async def _fresh(self) -> Facts:
         async with self._lock:  # so that one check at a time takes a thread, however long the backend hangs
             if self._known is None or time.monotonic() - self._known[0] > _FRESH:
-                facts = await asyncio.to_thread(self._ask)
+                facts = await asyncio.get_running_loop().run_in_executor(self._thread, self._ask)
                 self._known = (time.monotonic(), facts)
             return self._known[1]
 

@@ -3,6 +3,7 @@
 import asyncio
 import csv
 import io
+import json
 import threading
 from collections.abc import Iterable, Iterator, KeysView, Mapping, Sequence
 from pathlib import Path
@@ -151,9 +152,7 @@ class ListApi:
 
     async def all(self, request: Request) -> Response:
         """Every list with its entries."""
-        return JSONResponse(
-            {"lists": [{"name": name, "entries": entries} for name, entries in self._lists.all().items()]}
-        )
+        return Response(await asyncio.to_thread(self._as_json), media_type="application/json")
 
     async def add(self, request: Request) -> Response:
         """Add an entry, or change its label."""
@@ -186,7 +185,12 @@ class ListApi:
         headers = {"Content-Disposition": f'attachment; filename="{file_name(name)}.csv"'}
         safe = ((plate, f"'{label}" if label.startswith(FORMULA) else label) for plate, label in entries.items())
         rows = (dict(zip(COLUMNS, each, strict=True)) for each in safe)
-        return Response(as_csv(rows), media_type="text/csv", headers=headers)
+        return Response(await asyncio.to_thread(as_csv, rows), media_type="text/csv", headers=headers)
+
+    def _as_json(self) -> str:
+        lists = [{"name": name, "entries": entries} for name, entries in self._lists.all().items()]
+        # In parts, because Python runs nothing else while it encodes all at once
+        return "".join(json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).iterencode({"lists": lists}))
 
     async def _change(self, request: Request, **change: Any) -> None:
         await asyncio.to_thread(self._lists.change, request.path_params["name"], **change)

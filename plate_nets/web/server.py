@@ -6,11 +6,13 @@ import threading
 from collections.abc import Callable
 from types import TracebackType
 
+import httptools
 import uvicorn
 from starlette.types import ASGIApp
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from plate_nets.errors import ServerStartError
+from plate_nets.errors import InputError, ServerStartError
+from plate_nets.web.faults import error_response
 from plate_nets.web.settings import LOOPBACK_NAMES
 
 _BACKLOG = 512
@@ -18,12 +20,40 @@ _SHUT_DOWN = 3
 """Seconds for requests to finish at shutdown."""
 HEAD_SECONDS = 10
 """Seconds for the head of a request, and for a connection to stay open without one."""
+HEAD_BYTES = 16 << 10
+"""Bytes of a request's address and headers together, as Node.js has it."""
+PIECES = 4096
+"""Pieces of a body, chunks or parts of the stream, whose size does not matter."""
+PIECE_BYTES = 32
+"""Bytes that the pieces of a longer body have on average at least; each costs as much as some hundred bytes."""
+AHEAD = 16
+"""Requests of a connection that may wait for the answers before them."""
 
 
-class _Connection(H11Protocol):
-    """uvicorn's connection, closed after too long without a complete request head."""
+class _Refused(Exception):
+    """Why a sender is refused, in one line. Raised within httptools, which then parses no further."""
+
+
+_LONG = f"head: expected at most {HEAD_BYTES} bytes, got more"
+
+
+class _Connection(HttpToolsProtocol):
+    """uvicorn's connection with limits.
+
+    They are on the head of a request in bytes and in time, on tiny pieces of a body, and on requests sent ahead.
+    httptools limits none of them, and parses all that was received at once.
+    """
 
     _waiting: asyncio.TimerHandle | None = None
+    _refused = False
+    _in_head = False
+    _head = 0
+    """Bytes of the head so far, and of the trailer after the body."""
+    _unknown = 0
+    """Bytes received since the parser last found something: half a line, or the extension of a chunk."""
+    _pieces = 0
+    _body = 0
+    """Bytes of the body so far."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
@@ -33,15 +63,96 @@ class _Connection(H11Protocol):
         self._stop_waiting()
         super().connection_lost(exc)
 
-    def handle_events(self) -> None:
-        super().handle_events()
-        if self.cycle is not None and not self.cycle.response_complete:
-            self._stop_waiting()
+    def data_received(self, data: bytes) -> None:
+        if self._refused:
+            return
+        self._unset_keepalive_if_required()
+        self._unknown += len(data)
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:  # it took what follows the head for another protocol
+            again = self._plain_head() + data[upgrade.args[0] :]
+            self.parser = httptools.HttpRequestParser(self)
+            self.data_received(again)
+        except httptools.HttpParserError as error:
+            ours = isinstance(error, httptools.HttpParserCallbackError)
+            reason = error.__context__ if ours else error
+            self._refuse(str(reason) if isinstance(reason, _Refused) else f"request: {reason}")
+        else:
+            if self._unknown > HEAD_BYTES:
+                self._refuse(_LONG)
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._in_head = True
+        self._head = self._unknown = self._pieces = self._body = 0
+
+    def on_url(self, url: bytes) -> None:
+        self._count_head(len(url))
+        super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._count_head(len(name) + len(value))
+        if self._in_head:  # nobody reads the trailer of a chunked body
+            super().on_header(name, value.rstrip(b" \t"))
+
+    def on_headers_complete(self) -> None:
+        self._in_head = False
+        if self.parser.get_method() == b"CONNECT":
+            raise _Refused("method: CONNECT is not allowed")
+        if self.parser.should_upgrade():
+            return
+        if len(self.pipeline) >= AHEAD:
+            raise _Refused(f"requests: expected at most {AHEAD} before their answers")
+        super().on_headers_complete()
+        self._stop_waiting()
+
+    def on_body(self, body: bytes) -> None:
+        self._unknown = 0
+        self._pieces += 1
+        self._body += len(body)
+        if self._pieces > PIECES and self._body < self._pieces * PIECE_BYTES:
+            raise _Refused(f"body: expected pieces of {PIECE_BYTES} bytes or more, got {PIECES} that are smaller")
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        if not self.parser.should_upgrade():
+            super().on_message_complete()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
         if self.cycle.response_complete:  # no pipelined request was waiting
             self._await_head()
+
+    def _count_head(self, count: int) -> None:
+        self._unknown = 0
+        self._head += count
+        if self._head > HEAD_BYTES:
+            raise _Refused(_LONG)
+
+    def _plain_head(self) -> bytes:
+        """The head without the wish for another protocol, which a server may ignore (RFC 9110, 7.8)."""
+        lines = (b"%b: %b\r\n" % header for header in self.headers if header[0] != b"upgrade")
+        return b"%b %b HTTP/1.1\r\n%b\r\n" % (self.parser.get_method(), self.url, b"".join(lines))
+
+    def _refuse(self, message: str) -> None:
+        """Answer if no other answer is on its way. What is still sent is then ignored until the sender ends."""
+        self._refused = True
+        cycle = self.cycle
+        begun = cycle is not None and cycle.response_started and (cycle.more_body or not cycle.response_complete)
+        if begun or self.pipeline:
+            self.transport.close()
+            return
+        if cycle is not None:
+            cycle.disconnected = True
+            cycle.message_event.set()
+        answer = error_response(InputError(message))
+        answer.headers["Connection"] = "close"
+        head = b"".join(b"%b: %b\r\n" % header for header in answer.raw_headers)
+        self.transport.write(b"%b%b\r\n%b" % (STATUS_LINE[answer.status_code], head, bytes(answer.body)))
+        self.transport.write_eof()  # closing at once would discard the answer on its way
+        self.flow.resume_reading()
+        self._await_head()
 
     def _await_head(self) -> None:
         self._stop_waiting()

@@ -8,13 +8,16 @@ import asyncio
 import ctypes
 import tempfile
 import time
+from codecs import getincrementaldecoder
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import IO, TypeVar
+from urllib.parse import unquote_to_bytes
 
 from pydantic import BaseModel, ValidationError
+from python_multipart.multipart import QuerystringParser, parse_options_header
 from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartException
@@ -28,8 +31,11 @@ from plate_nets.web.settings import WebSettings
 SHORT = 8192
 """Bytes of a body typed by a person: a login, an address, a correction."""
 _FIELDS = 8
-_URLENCODED = 16 << 20
-"""Bytes of a field of a URL-encoded form: decoding it may take 30 times its memory, and no other request runs then."""
+_SLICE = 16 << 10
+"""Bytes of a form that are parsed at once; between two slices, other requests have their turn."""
+_MULTIPART = b"multipart/form-data"
+_URL_ENCODED = b"application/x-www-form-urlencoded"
+_UTF_8 = ("utf-8", "utf8")
 _NAME = 255
 _DRAINED = 8
 """Multiple of the limit that is still read and discarded, so that a browser shows the error and not a broken
@@ -150,7 +156,7 @@ class Uploads:
         with self._memory.hold(_sender(request)) as held, self._given_back(held):
             bounded = _bounded(request, settings.max_body, settings.idle, settings.whole, held)
             in_base64 = -(-settings.limits.max_bytes // 3) * 4
-            async with _form(bounded, settings.max_files, in_base64) as form:
+            async with read_form(bounded, settings.max_files, in_base64) as form:
                 yield form
 
     @asynccontextmanager
@@ -158,7 +164,7 @@ class Uploads:
         """A form of a few kB, accepted without a token."""
         with self._memory.hold(_sender(request)) as held:
             short = _bounded(request, SHORT, self._settings.idle, self._settings.short, held)
-            async with _form(short, 0, SHORT) as form:
+            async with read_form(short, 0, SHORT) as form:
                 yield form
 
     async def video(self, request: Request) -> StoredVideo:
@@ -217,6 +223,7 @@ def _bounded(request: Request, max_bytes: int, idle: float, seconds: float, held
     """
     receive = request.receive
     received = 0
+    declared = int(request.headers.get("content-length", "0"))  # httptools only accepts digits
     until = time.monotonic() + seconds
 
     async def next_part() -> Message:
@@ -232,7 +239,6 @@ def _bounded(request: Request, max_bytes: int, idle: float, seconds: float, held
         message = await next_part()
         part = len(message.get("body", b""))
         received += part
-        declared = int(request.headers.get("content-length", "0"))  # uvicorn only accepts digits
         try:
             if max(received, declared) > max_bytes:
                 got = "more" if received > declared else declared
@@ -254,25 +260,106 @@ async def _drain(receive: Receive, message: Message, max_bytes: int, seconds: fl
 
 
 @asynccontextmanager
-async def _form(bounded: Request, files: int, field: int) -> AsyncIterator[FormData]:
-    """The form of a bounded request: at most this many files, and fields of at most ``field`` bytes."""
-    kind = bounded.headers.get("content-type", "").partition(";")[0].strip().lower()
+async def read_form(request: Request, files: int, field: int) -> AsyncIterator[FormData]:
+    """The form of a request: at most this many files, and fields of at most ``field`` bytes, in UTF-8.
+
+    A form of another charset is refused before its body is read: some take a time that grows with its square.
+    """
+    kind, parameters = parse_options_header(request.headers.get("content-type"))
     expected = "multipart/form-data with pictures" if files else "a form"
-    if kind not in ("multipart/form-data", "application/x-www-form-urlencoded"):
-        raise InputError(f"body: expected {expected}, got {kind[:80] or 'no content type'}")
-    if kind == "application/x-www-form-urlencoded":
-        field = min(field, _URLENCODED)
+    if kind not in (_MULTIPART, _URL_ENCODED):
+        raise InputError(f"body: expected {expected}, got {kind[:80].decode('latin-1') or 'no content type'}")
+    charset = parameters.get(b"charset", b"utf-8").decode("latin-1").lower()
+    if charset not in _UTF_8:
+        raise InputError(f"body: expected a form in UTF-8, got one in {charset[:80]}")
+    sliced = Request(request.scope, in_slices(request.receive))
     try:
-        async with bounded.form(max_files=files, max_fields=max(files, _FIELDS), max_part_size=field) as form:
-            yield form
+        if kind == _URL_ENCODED:
+            yield await _read_fields(sliced, max(files, _FIELDS), field)
+        else:
+            async with sliced.form(max_files=files, max_fields=max(files, _FIELDS), max_part_size=field) as form:
+                yield form
     except MultiPartException as error:
         raise _form_error(error.message) from error
     except HTTPException as error:  # how starlette reports a limit
         raise _form_error(str(error.detail)) from error
     except ClientDisconnect as error:
         raise InputError("body: the sender disconnected") from error
-    except (LookupError, UnicodeError) as error:  # from the sender's charset
-        raise InputError("body: expected a form in UTF-8") from error
+
+
+def in_slices(receive: Receive) -> Receive:
+    """A body in messages of any size -> in messages of at most `_SLICE` bytes, with turns of others between them."""
+    message: Message = {}
+    at = 0
+
+    async def next_slice() -> Message:
+        nonlocal message, at
+        if at < len(message.get("body", b"")):
+            await asyncio.sleep(0)
+        else:
+            message, at = await receive(), 0
+        body = message.get("body", b"")
+        part, at = body[at : at + _SLICE], at + _SLICE
+        return {**message, "body": part, "more_body": message.get("more_body", False) or at < len(body)}
+
+    return next_slice
+
+
+async def _read_fields(request: Request, most: int, longest: int) -> FormData:
+    """A URL-encoded form -> its fields, decoded as they come.
+
+    Starlette decodes each at once, which takes 30 times its memory, and a second for some megabytes.
+    """
+    found: list[tuple[str, str | UploadFile]] = []
+    name, value = _Unquoted(longest), _Unquoted(longest)
+
+    def begin() -> None:
+        nonlocal name, value
+        name, value = _Unquoted(longest), _Unquoted(longest)
+
+    def end() -> None:
+        if len(found) == most:
+            raise InputTooLarge(f"body: expected at most {most} fields, got more")
+        found.append((name.text(), value.text()))
+
+    parser = QuerystringParser(
+        {
+            "on_field_start": begin,
+            "on_field_name": lambda data, start, end: name.add(data[start:end]),
+            "on_field_data": lambda data, start, end: value.add(data[start:end]),
+            "on_field_end": end,
+        }
+    )
+    async for part in request.stream():
+        parser.write(part)
+    parser.finalize()
+    return FormData(found)
+
+
+class _Unquoted:
+    """A text from its percent-encoded bytes, which come in parts."""
+
+    def __init__(self, longest: int) -> None:
+        self._left = longest
+        self._rest = b""
+        """The beginning of an escape whose end is in the next part."""
+        self._decoder = getincrementaldecoder("utf-8")("replace")
+        self._texts: list[str] = []
+
+    def add(self, part: bytes) -> None:
+        """Decode a part. Raise InputTooLarge for too many bytes."""
+        part = self._rest + part
+        cut = part.find(b"%", max(0, len(part) - 2))
+        whole, self._rest = (part, b"") if cut < 0 else (part[:cut], part[cut:])
+        plain = unquote_to_bytes(whole.replace(b"+", b" "))
+        self._left -= len(plain)
+        if self._left < 0:
+            raise InputTooLarge("body: a field has too many bytes")
+        self._texts.append(self._decoder.decode(plain))
+
+    def text(self) -> str:
+        """All of it."""
+        return "".join(self._texts) + self._decoder.decode(self._rest, final=True)
 
 
 def _form_error(message: str) -> InputError:
