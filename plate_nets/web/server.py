@@ -92,7 +92,7 @@ class _Connection(HttpToolsProtocol):
         super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        self._count_head(len(name) + len(value))
+        self._count_head(len(name) + len(value) + 4)  # with `: ` and the end of the line
         if self._in_head:  # nobody reads the trailer of a chunked body
             super().on_header(name, value.rstrip(b" \t"))
 

@@ -33,6 +33,8 @@ SHORT = 8192
 _FIELDS = 8
 _SLICE = 16 << 10
 """Bytes of a form that are parsed at once; between two slices, other requests have their turn."""
+_TYPE = 512
+"""Characters of the type of a form, of which a boundary has at most 256."""
 _MULTIPART = b"multipart/form-data"
 _URL_ENCODED = b"application/x-www-form-urlencoded"
 _UTF_8 = ("utf-8", "utf8")
@@ -127,6 +129,7 @@ class Uploads:
         self._memory = Room(settings.max_held)
         self._disk = Room(settings.max_stored)
         self._trimming = False
+        self._turns = asyncio.Lock()
 
     async def text(self, request: Request, max_bytes: int = SHORT) -> bytes:
         """Read a body as a whole: short ones, and tables."""
@@ -156,7 +159,7 @@ class Uploads:
         with self._memory.hold(_sender(request)) as held, self._given_back(held):
             bounded = _bounded(request, settings.max_body, settings.idle, settings.whole, held)
             in_base64 = -(-settings.limits.max_bytes // 3) * 4
-            async with read_form(bounded, settings.max_files, in_base64) as form:
+            async with read_form(bounded, settings.max_files, in_base64, self._turns) as form:
                 yield form
 
     @asynccontextmanager
@@ -164,7 +167,7 @@ class Uploads:
         """A form of a few kB, accepted without a token."""
         with self._memory.hold(_sender(request)) as held:
             short = _bounded(request, SHORT, self._settings.idle, self._settings.short, held)
-            async with read_form(short, 0, SHORT) as form:
+            async with read_form(short, 0, SHORT, self._turns) as form:
                 yield form
 
     async def video(self, request: Request) -> StoredVideo:
@@ -260,19 +263,21 @@ async def _drain(receive: Receive, message: Message, max_bytes: int, seconds: fl
 
 
 @asynccontextmanager
-async def read_form(request: Request, files: int, field: int) -> AsyncIterator[FormData]:
+async def read_form(request: Request, files: int, field: int, turns: asyncio.Lock) -> AsyncIterator[FormData]:
     """The form of a request: at most this many files, and fields of at most ``field`` bytes, in UTF-8.
 
     A form of another charset is refused before its body is read: some take a time that grows with its square.
     """
-    kind, parameters = parse_options_header(request.headers.get("content-type"))
+    kind, parameters = parse_options_header(request.headers.get("content-type", "")[:_TYPE])
     expected = "multipart/form-data with pictures" if files else "a form"
     if kind not in (_MULTIPART, _URL_ENCODED):
         raise InputError(f"body: expected {expected}, got {kind[:80].decode('latin-1') or 'no content type'}")
+    if len(request.headers["content-type"]) > _TYPE:
+        raise InputError(f"body: expected {expected} with a type of at most {_TYPE} characters, got more")
     charset = parameters.get(b"charset", b"utf-8").decode("latin-1").lower()
     if charset not in _UTF_8:
         raise InputError(f"body: expected a form in UTF-8, got one in {charset[:80]}")
-    sliced = Request(request.scope, in_slices(request.receive))
+    sliced = Request(request.scope, in_slices(request.receive, turns))
     try:
         if kind == _URL_ENCODED:
             yield await _read_fields(sliced, max(files, _FIELDS), field)
@@ -287,17 +292,20 @@ async def read_form(request: Request, files: int, field: int) -> AsyncIterator[F
         raise InputError("body: the sender disconnected") from error
 
 
-def in_slices(receive: Receive) -> Receive:
-    """A body in messages of any size -> in messages of at most `_SLICE` bytes, with turns of others between them."""
+def in_slices(receive: Receive, turns: asyncio.Lock) -> Receive:
+    """A body in messages of any size -> in messages of at most `_SLICE` bytes.
+
+    Of all bodies with the same ``turns``, one gets a slice each time that the event loop has run everything else.
+    """
     message: Message = {}
     at = 0
 
     async def next_slice() -> Message:
         nonlocal message, at
-        if at < len(message.get("body", b"")):
-            await asyncio.sleep(0)
-        else:
+        if at >= len(message.get("body", b"")):
             message, at = await receive(), 0
+        async with turns:
+            await asyncio.sleep(0)
         body = message.get("body", b"")
         part, at = body[at : at + _SLICE], at + _SLICE
         return {**message, "body": part, "more_body": message.get("more_body", False) or at < len(body)}
