@@ -52,6 +52,10 @@ class GoodCaller:
             time.sleep(0.5)
         return now
 
+    def longest(self, since: float) -> float:
+        """The longest wait, in seconds, of the requests that ended after a moment of `time.monotonic`."""
+        return max((wait for began, wait in self._waits if began + wait >= since), default=0.0)
+
     def beside(self, name: str, attack: Callable[[], object], times: int) -> str:
         """Repeat an attack -> a row of the table. If ``times`` exceeds one, it then waits as long without one."""
         self._wait_for_answer()
@@ -59,7 +63,7 @@ class GoodCaller:
         for _ in range(times):
             attack()
         self._wait_for_answer()
-        longest, lasted = self._longest(began), time.monotonic() - began
+        longest, lasted = self.longest(began), time.monotonic() - began
         after = self.settled(before + GROWTH)
         began = time.monotonic()
         time.sleep(min(lasted, LONGEST_CONTROL) if times > 1 else 0)
@@ -68,7 +72,7 @@ class GoodCaller:
         assert after < before + GROWTH, (after - before) >> 20
         return (
             f"{name}, {times} times in {lasted:.0f} s: a good caller's longest wait {longest:.2f} s, "
-            f"{self._longest(began):.2f} s without the attack; memory {(after - before) / 1e6:+.0f} MB"
+            f"{self.longest(began):.2f} s without the attack; memory {(after - before) / 1e6:+.0f} MB"
         )
 
     def _wait_for_answer(self) -> None:
@@ -76,9 +80,6 @@ class GoodCaller:
         known = len(self._waits)
         while len(self._waits) == known and self._thread.is_alive():
             time.sleep(0.01)
-
-    def _longest(self, since: float) -> float:
-        return max((wait for began, wait in self._waits if began + wait >= since), default=0.0)
 
     def _be_good(self) -> None:
         while not self._stop.is_set():

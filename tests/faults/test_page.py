@@ -39,6 +39,7 @@ from tests.events import event
 from tests.faults.beside import GROWTH, TIMES, GoodCaller
 from tests.faults.hostile import PICTURES, Rng, mutated
 from tests.faults.test_reach import say
+from tests.faults.worst_requests import WORST
 from tests.frames import encode
 from tests.unit.intake.test_documents import LAUGHS
 from tests.unit.plates.test_hostile_scheme import HOSTILE
@@ -238,6 +239,40 @@ def test_each_attack_over_and_over_affects_no_other_client(
     page: Page, capsys: pytest.CaptureFixture[str], attack: str
 ) -> None:
     say(capsys, page.good.beside(attack, lambda: ATTACKS[attack](page), TIMES))
+
+
+def beside_the_worst(page: Page, count: int, times: int) -> dict[str, float]:
+    """Eight senders of each kind of worst request -> how long another one waited at most for `/health`."""
+    waits: dict[str, float] = {}
+    with page.client("") as other, ThreadPoolExecutor(8) as senders:
+
+        def ask() -> None:
+            assert other.get("/health").json() == {"state": "serving"}
+
+        def send(request: bytes) -> None:
+            with page.connect() as raw, suppress(ConnectionError):  # refused before it was sent in full
+                raw.sendall(request)
+                raw.recv(1 << 16)
+
+        with GoodCaller(psutil.Process(), ask) as good:
+            for kind, make in WORST.items():
+                began = time.monotonic()
+                allowed = make(count).replace(b"\r\n", f"\r\nAuthorization: Bearer {TOKENS[0]}\r\n".encode(), 1)
+                list(senders.map(send, [allowed] * 8 * times))
+                waits[kind] = good.longest(began)
+        assert not good.faults, good.faults[:3]
+    return waits
+
+
+def test_the_worst_requests_affect_no_other_client(page: Page) -> None:
+    page.good.beside("the worst requests", lambda: beside_the_worst(page, 100_000, 1), 1)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+def test_more_of_the_worst_requests_affect_no_other_client(page: Page, capsys: pytest.CaptureFixture[str]) -> None:
+    for kind, wait in beside_the_worst(page, 1 << 20, TIMES).items():
+        say(capsys, f"eight senders of {kind}, {TIMES} times: the longest wait for /health {wait:.2f} s")
 
 
 PATHS = (

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -17,10 +18,11 @@ from plate_nets.recognition.local import LocalReader
 from plate_nets.types import Frame, Plate
 from plate_nets.web.app import create_app
 from plate_nets.web.health import Backend
-from plate_nets.web.server import WebServer
+from plate_nets.web.server import AHEAD, PIECE_BYTES, PIECES, WebServer
 from plate_nets.web.settings import WebSettings
 from tests.clips import still, write_clip
-from tests.web.conftest import CAR, TOKEN, running
+from tests.faults.worst_requests import FORMS, PARTS, WORST, chunked, get
+from tests.web.conftest import CAR, TEXT, TOKEN, running
 from tests.web.test_abuse import PLATES, code
 
 VIDEOS = "/api/v1/videos"
@@ -197,8 +199,92 @@ def test_invalid_base64_is_a_bad_input(web: httpx.Client, forms: dict[str, str])
     assert web.post("/v1/plate-reader/", data=forms).status_code == 400
 
 
-@pytest.mark.parametrize("charset", ["hex", "idna", "utf-16", "rot13", "undefined", "nothing"])
-def test_a_form_in_any_charset_gets_an_answer(web: httpx.Client, charset: str) -> None:
-    body = b'--x\r\nContent-Disposition: form-data; name="upload"\r\n\r\n\xff\xfez\r\n--x--\r\n'
-    kind = {"Content-Type": f"multipart/form-data; boundary=x; charset={charset}"}
-    assert web.post("/v1/plate-reader/", content=body, headers=kind).status_code == 400
+@pytest.mark.parametrize("address", FORMS)
+@pytest.mark.parametrize("charset", ["punycode", "hex", "idna", "utf-16", "bz2", "nothing", "utf-8-sig", "latin-1"])
+def test_a_form_in_another_charset_is_refused_before_its_body_is_read(
+    web: httpx.Client, address: str, charset: str
+) -> None:
+    for kind in (PARTS, TYPED["Content-Type"]):
+        with connected(web) as raw:
+            raw.sendall(head(address, f'{kind}; charset="{charset}"'))
+            heard(raw, f"body: expected a form in UTF-8, got one in {charset}".encode())
+
+
+def test_a_form_may_name_its_charset(web: httpx.Client) -> None:
+    for charset in ("utf-8", "UTF-8", '"utf8"'):
+        body = (
+            b'--x\r\nContent-Disposition: form-data; name="upload"; filename="\xd1\x84"\r\n\r\n'
+            + CAR
+            + b"\r\n--x--\r\n"
+        )
+        answer = web.post(PLATES, content=body, headers={"Content-Type": f"{PARTS}; charset={charset}"})
+        assert answer.json()["pictures"][0]["file"] == "ф"
+
+
+def test_a_form_with_a_long_type_or_field_is_refused(web: httpx.Client) -> None:
+    answer = web.post(PLATES, content=b"", headers={"Content-Type": "multipart/form-data" + ";a" * 300})
+    assert code(answer) == (400, "PLATES_BAD_INPUT")
+    answer = web.post("/v1/plate-reader/", data={"camera_id": "a" * 3000}, files={"upload": CAR})
+    assert answer.status_code == 413
+    assert web.post("/v1/plate-reader/", data={"upload": "QQ==" * (1 << 19)}).status_code == 400
+
+
+@pytest.mark.parametrize("address", ["/login", PLATES, "/none"])
+def test_a_body_of_tiny_chunks_is_refused(web: httpx.Client, address: str) -> None:
+    """Whoever reads it; as many as are allowed are read."""
+    first = chunked(b"1\r\na\r\n" * PIECES + b"0\r\n\r\n", address)
+    with connected(web) as raw:
+        raw.sendall(first)
+        assert b"pieces" not in raw.recv(65_536)
+    with connected(web) as raw:
+        raw.sendall(first[:-5] + b"1\r\na\r\n")
+        said = answered(raw)
+    assert said.count(b"HTTP/1.1 ") == 1
+    assert f"body: expected pieces of {PIECE_BYTES} bytes or more".encode() in said
+
+
+@pytest.mark.parametrize(
+    "kind", ["a header", "an address", "headers", "an extension of a chunk", "a trailer", "empty lines"]
+)
+def test_what_surrounds_a_body_is_limited(web: httpx.Client, kind: str) -> None:
+    with connected(web) as raw:
+        raw.sendall(WORST[kind](1 << 20).replace(b"/v1/plate-reader/", b"/login"))
+        heard(raw, b"head: expected at most 16384 bytes")
+
+
+def test_requests_ahead_are_limited(web: httpx.Client) -> None:
+    with connected(web) as raw:
+        raw.sendall(get("/login") * AHEAD + get("/login", "Connection: close"))
+        assert answered(raw).count(b"HTTP/1.1 200") == AHEAD + 1
+    with connected(web) as raw, suppress(ConnectionError):
+        raw.sendall(get("/login") * 100)
+        assert answered(raw).count(b"HTTP/1.1 ") <= AHEAD
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_request_for_another_protocol_is_answered_with_its_body_read(web: httpx.Client, at_once: bool) -> None:
+    """As Java's client sends its first one."""
+    wish = "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n"
+    with connected(web) as raw:
+        first = head(PLATES, "image/jpeg", len(CAR), wish)
+        for part in (first + CAR,) if at_once else (first, CAR[:99], CAR[99:]):
+            raw.sendall(part)
+        heard(raw, TEXT.encode())
+        raw.sendall(get("/health"))  # the connection stays open
+        heard(raw, b"serving")
+
+
+def test_a_trailer_is_not_a_header(web: httpx.Client) -> None:
+    with connected(web) as raw:
+        raw.sendall(head(PLATES, "text/plain", 0).replace(b"Content-Length: 0", b"Transfer-Encoding: chunked"))
+        raw.sendall(b"0\r\nContent-Type: image/jpeg\r\nOrigin: http://evil.example\r\n\r\n")
+        heard(raw, b"got text/plain")
+
+
+@pytest.mark.parametrize(
+    ("line", "status"), [("Host:  127.0.0.1 \t", 200), ("Host: 127.0.0.1\r\nHost: evil.example", 400)]
+)
+def test_the_host_of_a_request(web: httpx.Client, line: str, status: int) -> None:
+    with connected(web) as raw:
+        raw.sendall(f"GET /health HTTP/1.1\r\n{line}\r\nConnection: close\r\n\r\n".encode())
+        assert answered(raw).startswith(f"HTTP/1.1 {status}".encode())

@@ -80,3 +80,27 @@ def test_the_host_header_does_not_open_a_path_that_requires_a_token(monkeypatch:
     scope = {"type": "http", "method": "GET", "path": "/metrics", "headers": [(b"host", b"x/login?")]}
     asyncio.run(Guard(behind, Access(WebSettings(tokens=("a-token-of-the-tests",))))(scope, receive, send))
     assert sent[0]["status"] == 401
+
+
+def test_no_cookie_that_must_be_unquoted_reaches_the_application() -> None:
+    """Unquoting 16 kB takes Python 3.11.7 0.4 s, and 64 kB 6 s."""
+    seen: list[dict[str, str]] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        seen.append(HTTPConnection(scope).cookies)
+
+    async def ask(scope: Scope) -> None:
+        await Guard(app, Access(WebSettings()))(scope, nothing, nowhere)
+
+    cookies = b'plates_language=ru; a="' + b"\\a" * 9 + b'"; b = 1'
+    scope = {"type": "http", "method": "GET", "path": "/", "query_string": b"", "client": ("127.0.0.1", 1)}
+    asyncio.run(ask(scope | {"headers": [(b"host", b"localhost"), (b"cookie", cookies)]}))
+    assert seen == [{"plates_language": "ru", "b": "1"}]
+
+
+async def nothing() -> Message:
+    return {"type": "http.request"}
+
+
+async def nowhere(message: Message) -> None:
+    return None

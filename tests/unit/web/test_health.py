@@ -61,3 +61,21 @@ def test_probes_of_a_hanging_backend_share_one_check_and_leave_the_other_threads
 
     assert asyncio.run(probe()) == [False] * 6
     assert reader.asked == 1
+
+
+def test_the_check_does_not_wait_for_a_thread_of_other_requests() -> None:
+    reader, let = Hanging(), threading.Event()
+    reader.let.set()
+
+    async def probe() -> None:
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(2))
+        slow = [asyncio.create_task(asyncio.to_thread(let.wait, 60)) for _ in range(4)]
+        await asyncio.sleep(0)  # until they have all threads
+        try:
+            await asyncio.wait_for(Health(Backend(reader, "local")).is_well(), 30)
+        finally:
+            let.set()
+            await asyncio.gather(*slow)
+
+    asyncio.run(probe())
+    assert reader.asked == 1

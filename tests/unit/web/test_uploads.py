@@ -1,14 +1,17 @@
 """Bodies of requests, part by part."""
 
 import asyncio
+from collections.abc import Iterator
+from urllib.parse import parse_qsl, urlencode
 
 import pytest
+from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.types import Message, Receive
 
-from plate_nets.errors import InputError, ServerOverloaded
+from plate_nets.errors import InputError, InputTooLarge, ServerOverloaded
 from plate_nets.web.settings import WebSettings
-from plate_nets.web.uploads import Uploads
+from plate_nets.web.uploads import Uploads, in_slices, read_form
 
 MEGABYTE = 1 << 20
 
@@ -46,3 +49,79 @@ def test_all_bodies_together_are_limited() -> None:
         assert await take(whole) == MEGABYTE
 
     asyncio.run(ask())
+
+
+def messages(*parts: bytes) -> Iterator[Message]:
+    for part in parts:
+        yield {"type": "http.request", "body": part, "more_body": True}
+    yield {"type": "http.request", "body": b"", "more_body": False}
+
+
+def receiver(each: Iterator[Message]) -> Receive:
+    async def receive() -> Message:
+        return next(each)
+
+    return receive
+
+
+async def form_of(kind: str, *parts: bytes) -> FormData:
+    scope = {"type": "http", "headers": [(b"content-type", kind.encode())]}
+    async with read_form(Request(scope, receiver(messages(*parts))), 2, 2000, asyncio.Lock()) as form:
+        return form
+
+
+FIELDS = [("upload", "é+ %2B%"), ("a=&b", "100 % sure"), ("", "и так"), ("empty", "")]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 1000])
+def test_a_form_is_the_same_in_parts_of_any_size(size: int) -> None:
+    """Also if an escape, or a character of several bytes, is cut."""
+    for text in (urlencode(FIELDS), "a&&b=%&c=%4&d=%zz&e=%e2%82&upload=%ff%c3%a9&"):
+        parts = [text[at : at + size].encode() for at in range(0, len(text), size)]
+        form = asyncio.run(form_of("application/x-www-form-urlencoded", *parts))
+        assert form.multi_items() == parse_qsl(text, keep_blank_values=True)
+
+
+@pytest.mark.parametrize("text", ["&".join("a" * 9), "upload=" + "a" * 2001, "upload=" + "%41" * 2001, "b" * 2001])
+def test_a_form_with_too_many_or_too_long_fields_is_refused(text: str) -> None:
+    with pytest.raises(InputTooLarge, match="body: "):
+        asyncio.run(form_of("application/x-www-form-urlencoded", text.encode()))
+
+
+def test_a_field_is_as_long_as_its_text() -> None:
+    """Clients escape some characters of base64."""
+    form = asyncio.run(form_of("application/x-www-form-urlencoded", b"upload=" + b"%2B" * 2000))
+    assert form["upload"] == "+" * 2000
+
+
+def test_large_forms_take_turns_with_everything_else() -> None:
+    """However many are sent: between two slices of any of them, everything else runs."""
+
+    async def take() -> tuple[int, int]:
+        turns, slices, elses = asyncio.Lock(), 0, 0
+        ended = asyncio.Event()
+
+        async def parse() -> None:
+            nonlocal slices
+            receive = in_slices(receiver(messages(bytes(MEGABYTE))), turns)
+            body = bytearray()
+            while (message := await receive())["more_body"]:
+                body += message["body"]
+                slices += 1
+            assert body == bytes(MEGABYTE)
+
+        async def everything_else() -> None:
+            nonlocal elses
+            while not ended.is_set():
+                elses += 1
+                await asyncio.sleep(0)
+
+        other = asyncio.create_task(everything_else())
+        await asyncio.gather(*(parse() for _ in range(8)))
+        ended.set()
+        await other
+        return slices, elses
+
+    slices, elses = asyncio.run(take())
+    assert slices == 8 * 64
+    assert elses >= slices
