@@ -257,7 +257,8 @@ def beside_the_worst(page: Page, count: int, times: int) -> dict[str, float]:
         with GoodCaller(psutil.Process(), ask) as good:
             for kind, make in WORST.items():
                 began = time.monotonic()
-                allowed = make(count).replace(b"\r\n", f"\r\nAuthorization: Bearer {TOKENS[0]}\r\n".encode(), 1)
+                head = b" HTTP/1.1\r\n"
+                allowed = make(count).replace(head, head + f"Authorization: Bearer {TOKENS[0]}\r\n".encode())
                 list(senders.map(send, [allowed] * 8 * times))
                 waits[kind] = good.longest(began)
         assert not good.faults, good.faults[:3]

@@ -23,7 +23,7 @@ DOORS = {
     "request.form": set(),
     "request.json": set(),
     "request.stream": {"web/uploads.py"},
-    "bounded.form": {"web/uploads.py"},
+    "sliced.form": {"web/uploads.py"},
     "httpx.AsyncClient": {"web/fetch.py", "sinks/webhook.py"},
     "answer.aiter_raw": {"intake/http_answer.py", "web/fetch.py"},
     "answer.aiter_bytes": set(),
