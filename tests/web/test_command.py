@@ -6,15 +6,20 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 import psutil
 import pytest
+import yaml
 from typer.testing import CliRunner
 
 from plate_nets.cli import app
+from tests.clips import passing, write_clip
 from tests.frames import Placed, compose, encode, hard_to_read
-from tests.web.conftest import CAR, TEXT
+from tests.paths import ODD_FOLDER
+from tests.waiting import eventually
+from tests.web.conftest import CAR, TEXT, TOKEN
 
 
 @contextmanager
@@ -70,6 +75,37 @@ def test_with_several_schemes_plates_have_a_country_and_a_colour(tmp_path: Path)
     assert (plate["text"], plate["scheme"], plate["region"], plate["country"]) == (TEXT, "russia", "77", "ru")
     assert plate["ground"] == "white" and min(plate["country_confidence"], plate["ground_confidence"]) > 0.5
     assert TEXT in [each["plate"] for each in other["candidates"]], "by the alphabet of the reader that read it"
+
+
+def test_every_file_may_be_in_a_folder_of_any_name(tmp_path: Path) -> None:
+    folder = tmp_path / ODD_FOLDER
+    folder.mkdir(parents=True)
+    clip = write_clip(tmp_path / "car.mp4", passing(12, empty=8), fps=4).rename(folder / "car.mp4")
+    (folder / "staff.csv").write_text(f"plate,label\n{TEXT},Ann\n", encoding="utf-8")
+    (folder / "tokens").write_text(TOKEN, encoding="utf-8")
+    plan = {"cameras": [{"id": "gate", "source": str(clip), "fps": 4}], "outbox": str(folder / "outbox.sqlite")}
+    (folder / "cameras.yaml").write_text(yaml.safe_dump(plan), encoding="utf-8")
+    files = {"cameras": "cameras.yaml", "events": "e.sqlite", "pictures": "p", "watch-list": "staff.csv"}
+    options = [f"--{name}={folder / path}" for name, path in (files | {"token-file": "tokens"}).items()]
+    with (
+        started(tmp_path, "--local", *options) as (_, said),
+        httpx.Client(
+            base_url=said[0].split()[1], headers={"Authorization": f"Bearer {TOKEN}"}, trust_env=False
+        ) as page,
+    ):
+
+        def events() -> list[Any]:
+            return page.get("/api/v1/events").raise_for_status().json()["events"]  # type: ignore[no-any-return]
+
+        assert eventually(events, 60)
+        (event,) = events()
+        assert event["watch"][0]["label"] == "Ann"
+        picture = page.get(f"/api/v1/events/{event['id']}/plate.jpg")
+        assert picture.raise_for_status().headers["content-type"] == "image/jpeg"
+        assert page.get("/api/v1/lists/staff.csv").text == f"plate,label\n{TEXT},Ann\n"
+        entry = {"plate": "B777BB77", "label": "Bob"}
+        page.post("/api/v1/lists/staff/entries", json=entry).raise_for_status()
+    assert "B777BB77,Bob" in (folder / "staff.csv").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import shutil
 import socket
 import sqlite3
 import subprocess
@@ -10,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 from typer.testing import CliRunner
 
 from plate_nets.cli import app
@@ -18,6 +20,7 @@ from plate_nets.recognition.annotation import annotate
 from plate_nets.recognition.local import LocalReader
 from plate_nets.types import Frame, Plate
 from tests.clips import TEXT, passing, still, write_clip
+from tests.paths import ODD_FOLDER
 from tests.receiver import Receiver
 
 
@@ -234,6 +237,34 @@ sinks:
     assert "watch list: " in result.stderr
     (match,) = [json.loads(line) for line in Path("matches.jsonl").read_text(encoding="utf-8").splitlines()]
     assert (match["camera_id"], match["watch"][0]["label"]) == ("gate-1", "Ann")
+
+
+def test_every_file_may_be_in_a_folder_of_any_name(clip: Path) -> None:
+    folder = ODD_FOLDER.absolute()
+    folder.mkdir(parents=True)
+    shutil.copy(clip, folder / "car.mp4")
+    (folder / "staff.csv").write_text(f"plate,label\n{TEXT},Ann\n", encoding="utf-8")
+    plan = {
+        "cameras": [{"id": "gate", "source": str(folder / "car.mp4"), "fps": 4}],
+        "watch_lists": [str(folder / "staff.csv")],
+        "sinks": [
+            {"type": "jsonl", "path": str(folder / "events.jsonl"), "finals_only": True},
+            {"type": "csv", "path": str(folder / "events.csv")},
+        ],
+        "outbox": str(folder / "outbox.sqlite"),
+    }
+    (folder / "cameras.yaml").write_text(yaml.safe_dump(plan), encoding="utf-8")
+    options = ("--sqlite", "events.sqlite"), ("--save-events", "pictures"), ("--save-video", "drawn.mp4")
+    paths = [each for option, path in options for each in (option, str(folder / path))]
+    result = CliRunner().invoke(app, ["watch", str(folder / "cameras.yaml"), "--local", *paths])
+    assert result.exit_code == 0, result.output
+    (event,) = [json.loads(line) for line in (folder / "events.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert (event["plate"], event["watch"][0]["label"]) == (TEXT, "Ann")
+    with sqlite3.connect(folder / "events.sqlite") as database:
+        assert list(database.execute("SELECT plate FROM events")) == [(TEXT,)]
+    assert all((folder / "pictures" / path).is_file() for path in event["images"].values() if path)
+    assert (folder / "drawn.mp4").stat().st_size and (folder / "events.csv").stat().st_size
+    assert [each.name for each in Path().iterdir()] == [ODD_FOLDER.parts[0]], "nothing is written elsewhere"
 
 
 @pytest.mark.parametrize(
