@@ -95,7 +95,7 @@ def test_every_file_may_be_in_a_folder_of_any_name(tmp_path: Path) -> None:
     ):
 
         def events() -> list[Any]:
-            return page.get("/api/v1/events").raise_for_status().json()["events"]  # type: ignore[no-any-return]
+            return page.get("/api/v1/events").raise_for_status().json()["events"]
 
         assert eventually(events, 60)
         (event,) = events()
