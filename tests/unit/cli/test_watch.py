@@ -263,14 +263,14 @@ sinks:
         ("cameras: [{source: a.mp4, id: ..}]", "cameras.yaml: camera '..': id: expected 1 to 64 letters, digits"),
         (
             "cameras: [{source: a.mp4, aspect: 0:0}]",
-            "camera a: aspect: expected width:height of the whole picture, such as",
+            "camera a: aspect: expected width:height of the whole picture",
         ),
         ("cameras: [{source: a.mp4, aspect: 16/9}]", "camera a: aspect: expected width:height of the whole picture"),
         ("cameras: [{source: a.mp4, aspect: 1.78}]", "camera a: aspect: expected width:height of the whole picture"),
         ("cameras: [{source: a.mp4, aspect: portrait}]", "4:1, got 'portrait'"),
         (
             "cameras: [{source: a.mp4, deinterlace: bob}]",
-            "cameras.0.deinterlace: Input should be 'auto', 'on' or 'off'",
+            "deinterlace: Input should be 'auto', 'on' or 'off'",
         ),
         ("cameras: [{source: a.mp4, silence: .nan}]", "camera a: silence: expected 0.5 to 3600 s, got nan"),
         ("cameras: [{source: a.mp4, least_height: .nan}]", "camera a: least_height: expected 0 px or more, got nan"),
