@@ -174,9 +174,7 @@ class Sizes(FakeClient):
         super().__init__({})
         self.sizes: list[tuple[int, ...]] = []
 
-    def read(
-        self, image: object, sure: float | None = None, vehicles: bool = False, evidence: bool = False
-    ) -> list[Plate]:
+    def read(self, image: object, sure: float | None = None, vehicles: bool = False, **_: object) -> list[Plate]:
         assert isinstance(image, np.ndarray)
         self.sizes.append(image.shape)
         return [replace(READ, box=Box(10, 20, 60, 30))]

@@ -77,7 +77,8 @@ def test_pictures_that_are_combed_without_saying_so_are_deinterlaced(tmp_path: P
 
 
 def test_whole_pictures_that_say_they_are_interlaced_stay_as_they_are(tmp_path: Path) -> None:
-    wide = cv2.GaussianBlur(np.random.default_rng(1).integers(0, 255, (240, 520, 3), np.uint8), (0, 0), 3)
+    noise = np.random.default_rng(1).integers(0, 255, (240, 520, 3), np.uint8)
+    wide = np.asarray(cv2.GaussianBlur(noise, (0, 0), 3), np.uint8)
     pan = [wide[:, x : x + 320].copy() for x in range(0, 200, 5)]
     clip = write_clip(tmp_path / "whole.ts", pan, fields="tff")
     as_sent, _ = decoded(clip, DecodingSettings(deinterlace="off"))
