@@ -127,8 +127,8 @@ def test_a_shape_that_lasts_counts_and_others_do_not(tmp_path: Path) -> None:
     ("pixel", "aspect", "size", "cause"),
     [
         (None, None, (96, 128), ""),
-        (Fraction(250), None, (96, 128), "the stream says its pixels 250:1 (width:height), which cannot be"),
-        (Fraction(250), "16:9", (96, 171), ""),
+        (Fraction(8), None, (96, 128), "the stream says its pixels 8:1 (width:height), which cannot be"),
+        (Fraction(8), "16:9", (96, 171), ""),
         (Fraction(2), "4:3", (96, 128), ""),
         (Fraction(2), "1:4", (96, 128), "`aspect` makes its pixels 3:16 (width:height), which cannot be"),
     ],
