@@ -3,12 +3,18 @@
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
+from typing import Literal
 
 import av
 import numpy as np
+from av.codec.context import Flags
+from av.filter import Graph
 
 from plate_nets.types import Frame
 from tests.frames import Placed, compose
+
+Fields = Literal["tff", "bff"]
+"""Top or bottom field first, by FFmpeg's names."""
 
 _TICKS = 90_000
 TEXT = "A123BC77"
@@ -41,8 +47,14 @@ def write_clip(
     times: Sequence[float] | None = None,
     codec: str = "libx264",
     audio: bool = False,
+    fields: Fields | None = None,
+    pixel: Fraction | None = None,
 ) -> Path:
-    """Encode frames (H, W, 3) BGR of one size. ``times``: the seconds of each frame, instead of a steady rate."""
+    """Encode frames (H, W, 3) BGR of one size.
+
+    ``times``: the seconds of each frame, instead of a steady rate. ``fields``: what the stream says of its fields.
+    ``pixel``: the width of its pixels in heights.
+    """
     with av.open(str(path), "w") as container:
         options = {"preset": "ultrafast", "tune": "zerolatency", "crf": "20"} if codec == "libx264" else {}
         stream = container.add_stream(codec, rate=Fraction(fps), options=options)
@@ -50,6 +62,15 @@ def write_clip(
         sound = container.add_stream("aac", rate=16_000) if audio else None
         stream.pix_fmt = "yuvj420p" if codec == "mjpeg" else "yuv420p"
         stream.codec_context.gop_size = max(1, round(fps))
+        if pixel is not None:
+            stream.codec_context.sample_aspect_ratio = pixel
+        if codec == "mpeg2video":
+            stream.codec_context.bit_rate = 8_000_000
+        if fields:
+            stream.codec_context.flags |= Flags.interlaced_dct
+            if codec == "libx264":
+                stream.codec_context.options = {**options, "x264-params": f"{fields}=1"}
+        said: Graph | None = None
         if times is not None:
             stream.codec_context.time_base = Fraction(1, _TICKS)
         number = -1
@@ -59,12 +80,35 @@ def write_clip(
             picture = av.VideoFrame.from_ndarray(frame, format="bgr24")
             if times is not None:
                 picture.pts, picture.time_base = round(times[number] * _TICKS), Fraction(1, _TICKS)
+            if fields:
+                said = said or _saying(fields, picture)
+                said.vpush(picture)
+                picture = said.vpull()
+                picture.pts, picture.time_base = number, 1 / Fraction(fps)
             container.mux(stream.encode(picture))
         if number >= 0:
             container.mux(stream.encode())
         if isinstance(sound, av.AudioStream):
             write_silence(container, sound)
     return path
+
+
+def _saying(fields: Fields, like: av.VideoFrame) -> Graph:
+    """Pictures -> the same that say which of their fields is the first."""
+    graph = Graph()
+    source = graph.add_buffer(width=like.width, height=like.height, format=like.format, time_base=Fraction(1, _TICKS))
+    graph.link_nodes(source, graph.add("setfield", fields), graph.add("buffersink")).configure()
+    return graph
+
+
+def woven(frames: Iterable[Frame], fields: Fields) -> Iterator[Frame]:
+    """Frames -> half as many interlaced ones: the first field of each is of one frame, the second of the next."""
+    one_by_one = iter(frames)
+    for first, second in zip(one_by_one, one_by_one, strict=False):
+        frame = first.copy()
+        second_row = 1 if fields == "tff" else 0
+        frame[second_row::2] = second[second_row::2]
+        yield frame
 
 
 def write_silence(container: av.container.OutputContainer, stream: av.AudioStream, seconds: float = 1.0) -> None:

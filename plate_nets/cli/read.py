@@ -32,6 +32,7 @@ from plate_nets.cli.output import CsvOutput, JsonOutput, LineOutput, Output, Pic
 from plate_nets.cli.readers import frame_limits, local_reader, reads_in_process, started
 from plate_nets.client import PlateClient
 from plate_nets.errors import InputError, ModelDied, PlateError, ServerUnavailable
+from plate_nets.extras import needs
 from plate_nets.intake.files import read_file
 from plate_nets.plates import PlateScheme, default_scheme
 from plate_nets.recognition.encoded import SUFFIXES
@@ -70,6 +71,13 @@ def read(
     detail: Details = None,
     vehicles: Vehicles = False,
     sure: Sure = None,
+    aspect: Annotated[
+        str | None,
+        typer.Option(
+            help="Shape of the whole pictures as they should look, width:height, such as 16:9, if their pixels are not "
+            "square."
+        ),
+    ] = None,
     timeout: Timeout = 30.0,
     model_repository: ModelRepository = None,
     log: Log = None,
@@ -92,6 +100,7 @@ def read(
         keep_inputs(sources, csv)
     if sure is not None:
         check_sure(sure)  # checked before a server starts
+    shaped = _shaped(aspect)
     failed = 0
     with ExitStack() as stack:
         outputs: list[Output] = [stack.enter_context(JsonOutput() if json else LineOutput())]
@@ -102,6 +111,7 @@ def read(
         use_detail(detail, url)
         schemes = use_schemes(scheme)
         reader, recover = _open_reader(stack, local, url, protocol, timeout, model_repository, log, schemes)
+        reader = shaped(reader)
         for source in _progress(sources):
             picture = read_picture(reader, source, recover, sure, vehicles)
             failed += picture.error is not None
@@ -201,6 +211,21 @@ def _open_reader(
     client = stack.enter_context(PlateClient(urls, protocol, timeout, scheme=schemes, limits=frame_limits()))
     client.is_ready()  # a wrong address must not look like an error of the first picture
     return client, partial(client.wait_until_healthy, timeout)
+
+
+def _shaped(aspect: str | None) -> Callable[[VehicleReader], VehicleReader]:
+    """What makes a reader read pictures of this shape.
+
+    Raises:
+        InputError: no such shape.
+        MissingExtra: the package that decodes pictures is not installed.
+    """
+    if aspect is None:
+        return lambda reader: reader
+    with needs("local", "--aspect"):
+        from plate_nets.recognition.square_pixels import AspectReader, parse_aspect
+    shape = parse_aspect(aspect)
+    return lambda reader: AspectReader(reader, shape, frame_limits())
 
 
 def _progress(sources: list[Source]) -> Iterator[Source]:

@@ -13,7 +13,7 @@ import motmetrics
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.errors import DatasetError, InputError
+from plate_nets.errors import DatasetError, InputError, SourceError
 from plate_nets.evaluation.dataset import csv_rows
 from plate_nets.evaluation.event_scores import FinalText
 from plate_nets.evaluation.evidence import ReadFrame
@@ -24,8 +24,11 @@ from plate_nets.plates import PlateScheme
 from plate_nets.recognition.overlap import iou
 from plate_nets.recognition.reader import FrameLimits, Reader
 from plate_nets.types import Box, Frame, Plate
+from plate_nets.video.address import SourceAddress
 from plate_nets.video.cars import Camera, CarEvents, CarSettings
 from plate_nets.video.cuts import Cuts
+from plate_nets.video.decoding import DecodingSettings, decode
+from plate_nets.video.frames import VideoFrame
 from plate_nets.video.fusion import Fusion, FusionSettings, View, view
 from plate_nets.video.regions import Regions
 
@@ -336,10 +339,11 @@ def _labelled(path: Path, truth: Sequence[TrueFrame]) -> Clip:
 
 def _frames(path: Path) -> Iterator[tuple[float, Frame]]:
     try:
-        with open_video(path, FrameLimits().max_pixels) as container:
-            for frame in container.decode(video=0):
-                yield float(frame.time or 0.0), np.asarray(frame.to_ndarray(format="bgr24"), np.uint8)
-    except (OSError, IndexError, av.error.FFmpegError) as error:
+        for decoded in decode(SourceAddress("file", str(path)), DecodingSettings(), lambda _: None, lambda _: None):
+            time = decoded.time or 0.0
+            frame = VideoFrame(decoded.picture, time, time, time, decoded.pixel)
+            yield time, frame.stretch.frame(frame.bgr())
+    except SourceError as error:
         raise InputError(f"{path}: expected a video, got {error}") from error
 
 

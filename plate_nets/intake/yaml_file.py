@@ -11,6 +11,9 @@ import yaml
 from plate_nets.errors import InputError
 from plate_nets.intake.files import MAX_DEPTH, MAX_VALUES, read_text
 
+_TEXT = "tag:yaml.org,2002:str"
+_NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
+
 
 def read_yaml(path: Path) -> Any:
     """A YAML file -> its values, with YAML's own types only.
@@ -54,6 +57,11 @@ class _Loader(yaml.SafeLoader):
         node = super().compose_node(parent, index)
         self._depth -= 1
         return node
+
+    def resolve(self, kind: type[yaml.Node], value: Any, implicit: Any) -> Any:
+        tag = super().resolve(kind, value, implicit)  # type: ignore[no-untyped-call]
+        # 16:9 is the number 969, to base 60, in YAML 1.1 alone
+        return _TEXT if tag in _NUMBERS and ":" in value else tag
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen = set()

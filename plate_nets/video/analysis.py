@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -12,6 +13,7 @@ from plate_nets.errors import InputError, ModelDied, PlateError, ServerError, Si
 from plate_nets.events import PlateEvent
 from plate_nets.lasting import LastingThread, cause
 from plate_nets.recognition.reader import Reader, SceneReader
+from plate_nets.recognition.square_pixels import Stretch
 from plate_nets.types import Frame, Plate, Scene, Vehicle
 from plate_nets.video.capture import Capture, CaptureSettings, CaptureState
 from plate_nets.video.cars import Camera, Car, CarEvents, Line
@@ -20,6 +22,7 @@ from plate_nets.video.decoding import DecodingSettings
 from plate_nets.video.frames import VideoFrame
 from plate_nets.video.gate import MotionGate
 from plate_nets.video.pictures import EventPictures
+from plate_nets.video.pixel_shape import in_own_pixels
 from plate_nets.video.rate import Rate
 from plate_nets.video.regions import Regions
 from plate_nets.video.settings import CameraSettings, WatcherSettings
@@ -32,6 +35,10 @@ _PATIENCE = 60.0
 _PAUSE = 1.0
 _SIZE_NOTICES = 60.0
 """Minimum seconds between two notices about the pictures' size."""
+_STRETCHES = 16
+"""Shapes of pixels that are remembered, for cars whose best frame had an earlier one."""
+_MICROSECOND = 1e-6
+"""To which events round their times."""
 _VERSION_EVERY = 60.0
 """Seconds between two questions for the version of the networks, because those of a server may be swapped."""
 
@@ -123,6 +130,9 @@ class Analysis:
         self._pictures = EventPictures(settings.pictures) if settings.pictures else None
         self._cars: CarEvents | None = None
         self._size: tuple[int, int] | None = None
+        """Height and width of the last frame, with square pixels; cars are followed in these."""
+        self._stretches: deque[tuple[float, Stretch]] = deque(maxlen=_STRETCHES)
+        """Since when frames are stretched how, Unix seconds; the newest first."""
         self._size_noticed = float("-inf")
         self._model = settings.model
         self._model_asked = float("-inf")
@@ -132,7 +142,13 @@ class Analysis:
         self._faults: dict[type[Exception], str] = {}
         self._stop = threading.Event()
         start = camera.start.timestamp() if camera.start else None
-        decoding = DecodingSettings(silence=camera.silence, hardware=camera.hardware)
+        decoding = DecodingSettings(
+            silence=camera.silence,
+            hardware=camera.hardware,
+            deinterlace=camera.deinterlace,
+            fields=camera.target_fps is None,
+            aspect=camera.shape,
+        )
         self._capture = Capture(camera.address, CaptureSettings(camera.target_fps, start, decoding), notice)
         self._thread = LastingThread(
             f"camera {camera.id}",
@@ -216,7 +232,7 @@ class Analysis:
 
     def _analyse(self, frame: VideoFrame) -> None:
         scene: Scene | None = None
-        cars = self._follow(frame.size)
+        cars = self._follow(frame)
         if self._gate is None or self._gate.passes(frame):
             with self._turns.turn():
                 frame = self._capture.handover.newer(frame)
@@ -226,7 +242,8 @@ class Analysis:
             events = cars.cut() if self._cuts.at(frame.luma()) else []
             plates = self._regions.select(scene.plates, frame.size)
             vehicles = self._regions.select_vehicles(scene.vehicles, plates, frame.size)
-            events += cars.update(plates, frame.time, vehicles)
+            squared = frame.stretch.to_square(Scene(plates, tuple(vehicles)))
+            events += cars.update(squared.plates, frame.time, squared.vehicles)
             if self._pictures:
                 self._pictures.note(frame, scene, (*cars.cars, *cars.plateless), {event.id for event in events})
         else:
@@ -237,17 +254,21 @@ class Analysis:
         events = self._emit(events)
         if self._on_frame:
             found, seen = (scene.plates, scene.vehicles) if scene else (None, ())
-            self._on_frame(AnalysedFrame(self.camera.id, frame, found, cars.cars, events, seen))
+            in_view = tuple(replace(car, box=frame.stretch.box_to_own(car.box)) for car in cars.cars)
+            self._on_frame(AnalysedFrame(self.camera.id, frame, found, in_view, events, seen))
 
-    def _follow(self, size: tuple[int, int]) -> CarEvents:
-        """The cars in frames of this height and width. Another size starts over, because boxes cannot be compared."""
+    def _follow(self, frame: VideoFrame) -> CarEvents:
+        """The cars in frames like this one, in square pixels.
+
+        Another size of the whole picture starts over, because boxes cannot be compared.
+        """
+        size = h, w = frame.stretch.square
         if self._cars is None or size != self._size:
             if self._cars is not None:
                 if (now := time.monotonic()) - self._size_noticed > _SIZE_NOTICES:
                     self._size_noticed = now
-                    self._notice(f"its pictures are now {size[1]}x{size[0]} (width x height)")
+                    self._notice(f"its pictures are now {w}x{h} (width x height)")
                 self._finish()
-            h, w = size
             lines = tuple(
                 Line(line.name, (line.start[0] * w, line.start[1] * h), (line.end[0] * w, line.end[1] * h))
                 for line in self.camera.lines
@@ -261,10 +282,20 @@ class Analysis:
             )
             self._cars = CarEvents(camera, replace(settings.cars, lines=lines), settings.scheme, settings.watch_lists)
             self._size = size
+        if not self._stretches or frame.stretch != self._stretches[0][1]:
+            self._stretches.appendleft((frame.time, frame.stretch))
         return self._cars
 
+    def _in_own_pixels(self, event: PlateEvent) -> PlateEvent:
+        """An event with places in square pixels -> the same in the pixels of its best frame."""
+        best = event.timestamp.timestamp() + _MICROSECOND
+        stretch = next((each for since, each in self._stretches if since <= best), self._stretches[-1][1])
+        return in_own_pixels(event, stretch)
+
     def _read(self, frame: VideoFrame) -> Scene | None:
-        """Read a frame -> its plates, and its vehicles if needed; None if it cannot be read.
+        """Read a frame with square pixels -> its plates, and its vehicles if needed, in the frame's own pixels.
+
+        None if it cannot be read.
 
         Each kind of fault is reported once. While the server is away, a frame of a file is retried, because it would be
         lost otherwise.
@@ -275,7 +306,7 @@ class Analysis:
         deadline = time.monotonic() + _PATIENCE
         while True:
             try:
-                scene = self._ask(frame.bgr())
+                scene = frame.stretch.to_own(self._ask(frame.stretch.frame(frame.bgr())))
             except (InputError, ServerError) as error:
                 self._failed += 1
                 self._report(error)
@@ -317,7 +348,7 @@ class Analysis:
     def _emit(self, events: Sequence[PlateEvent]) -> list[PlateEvent]:
         emitted = []
         for event in events:
-            event = replace(event, model=self._model)
+            event = replace(self._in_own_pixels(event), model=self._model)
             if self._pictures:
                 try:
                     event = self._pictures.keep(event)

@@ -10,12 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-import av
-
 from plate_nets.errors import SourceError
 from plate_nets.lasting import FIRST_PAUSE, LONGEST_PAUSE, LastingThread, cause
 from plate_nets.video.address import SourceAddress
-from plate_nets.video.decoding import DecodingSettings, decode
+from plate_nets.video.decoding import Decoded, DecodingSettings, decode
 from plate_nets.video.frames import VideoFrame
 from plate_nets.video.rate import Rate
 from plate_nets.video.stamps import Stamp, StampClock, StampFault
@@ -231,16 +229,16 @@ class Capture:
         clock = StampClock(self.address.live, self._settings.start)
         interval = 1 / self._settings.fps if self._settings.fps else 0.0
         due = 0.0
-        for picture, presentation in decode(
+        for decoded in decode(
             self.address, self._settings.decoding, self._notice, lambda length: setattr(self, "length", length)
         ):
             if self._abandoned():
                 return
-            stamp = clock.stamp(presentation, time.time())
+            stamp = clock.stamp(decoded.time, time.time())
             self._note(stamp)
             if stamp.position >= due - 1e-6:
                 due = max(due + interval, stamp.position)
-                self._offer(picture, stamp.time, stamp.position)
+                self._offer(decoded, stamp.time, stamp.position)
 
     def _note(self, stamp: Stamp) -> None:
         now = time.monotonic()
@@ -256,8 +254,8 @@ class Capture:
                 self._notice("online again")
             self.state, self.cause = "online", None
 
-    def _offer(self, picture: av.VideoFrame, moment: float, position: float) -> None:
-        self.handover.put(VideoFrame(picture, moment, position, time.monotonic()))
+    def _offer(self, decoded: Decoded, moment: float, position: float) -> None:
+        self.handover.put(VideoFrame(decoded.picture, moment, position, time.monotonic(), decoded.pixel))
         self._last = time.monotonic()  # waiting for room is not silence
 
 

@@ -4,8 +4,9 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import av
 import av.error
@@ -21,6 +22,8 @@ from plate_nets.recognition.encoded import SUFFIXES
 from plate_nets.recognition.images import decode_image
 from plate_nets.recognition.reader import FrameLimits
 from plate_nets.video.address import SourceAddress
+from plate_nets.video.fields import Deinterlace, Deinterlacer
+from plate_nets.video.pixel_shape import PixelShape
 from plate_nets.words import counted
 
 _DEVICE_FILES = {"cuda": "/dev/nvidia0", "qsv": "/dev/dri/renderD128", "vaapi": "/dev/dri/renderD128"}
@@ -51,12 +54,28 @@ class DecodingSettings:
     """Whether to use a hardware decoder if there is one; what it cannot decode is decoded in software."""
     folder_fps: float = 25.0
     """Pictures per second in a folder of pictures."""
+    deinterlace: Deinterlace = "auto"
+    """Which pictures of a video to deinterlace."""
+    fields: bool = False
+    """Whether to make a picture of each field of an interlaced one; otherwise one of both."""
+    aspect: Fraction | None = None
+    """Width of the whole picture in heights, as it should look; None: what the stream says."""
+
+
+class Decoded(NamedTuple):
+    """A picture from the decoder."""
+
+    picture: av.VideoFrame
+    time: float | None
+    """Its presentation time in seconds."""
+    pixel: Fraction
+    """The width of its pixels in heights."""
 
 
 def decode(
     address: SourceAddress, settings: DecodingSettings, notice: Notice, opened: Callable[[float | None], None]
-) -> Iterator[tuple[av.VideoFrame, float | None]]:
-    """The pictures of a source, each with its presentation time in seconds or None.
+) -> Iterator[Decoded]:
+    """The pictures of a source, deinterlaced.
 
     Damaged pictures are skipped. ``opened`` is called with the length in seconds, or None if it is unknown. A live
     source that closes the connection ends like a file.
@@ -77,7 +96,7 @@ def decode(
 
 def _container(
     address: SourceAddress, settings: DecodingSettings, notice: Notice, opened: Callable[[float | None], None]
-) -> Iterator[tuple[av.VideoFrame, float | None]]:
+) -> Iterator[Decoded]:
     with _open(address, settings) as container:
         if not container.streams.video:
             kinds = ", ".join(sorted({stream.type for stream in container.streams})) or "nothing"
@@ -87,6 +106,8 @@ def _container(
         stream.thread_type = "SLICE" if address.live else "AUTO"
         length = container.duration / av.time_base if container.duration and not address.live else None
         opened(length)
+        fields = Deinterlacer(settings.deinterlace, each=settings.fields, notice=notice)
+        shape = PixelShape(stream, settings.aspect, notice)
         damaged = shown = 0
         last = 0.0
         seen = time.monotonic()
@@ -99,10 +120,13 @@ def _container(
                     shown += 1
                     seen = time.monotonic()
                     last = picture.time if picture.time is not None else last
-                    yield picture, picture.time
+                    for whole in fields.take(picture):
+                        yield Decoded(whole, whole.time, shape.of(whole))
                     seen = max(seen, time.monotonic())
             if address.live and time.monotonic() - seen > settings.silence:
                 raise SourceError(_frozen(settings), unreachable=True)
+        for whole in fields.rest():
+            yield Decoded(whole, whole.time, shape.of(whole))
         if damaged:
             notice(f"skipped {counted(damaged, 'damaged picture')}")
         if address.live:
@@ -131,12 +155,13 @@ def _pictures(packet: "av.Packet[Any]") -> tuple[list[av.VideoFrame], int]:
 
 def _folder(
     address: SourceAddress, settings: DecodingSettings, notice: Notice, opened: Callable[[float | None], None]
-) -> Iterator[tuple[av.VideoFrame, float | None]]:
+) -> Iterator[Decoded]:
     folder = Path(address.location)
     names = sorted(name for name in os.listdir(folder) if name.lower().endswith(tuple(SUFFIXES)))  # noqa: PTH208  a million files
     if not names:
         raise SourceError(f"expected pictures, found none; looked for {', '.join(sorted(SUFFIXES))}")
     opened(len(names) / settings.folder_fps)
+    shape = PixelShape(None, settings.aspect, notice)
     shown = 0
     for number, name in enumerate(names):
         try:
@@ -145,7 +170,8 @@ def _folder(
             notice(f"{name}: skipped: {getattr(error, 'strerror', None) or error}")
             continue
         shown += 1
-        yield av.VideoFrame.from_ndarray(frame, format="bgr24"), number / settings.folder_fps
+        picture = av.VideoFrame.from_ndarray(frame, format="bgr24")
+        yield Decoded(picture, number / settings.folder_fps, shape.of(picture))
     if not shown:
         raise SourceError("expected pictures, found none that can be read")
 

@@ -1,6 +1,8 @@
 """A decoded picture of a video with its times, converted to BGR only when needed."""
 
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import av
@@ -9,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plate_nets.recognition.reader import FrameLimits, check_size
+from plate_nets.recognition.square_pixels import Stretch
 from plate_nets.types import Frame
 
 LUMA_SIZE = (180, 320)
@@ -33,12 +36,19 @@ class VideoFrame:
     """Seconds of the source's own time since its first picture."""
     arrived: float
     """When it was decoded, monotonic clock."""
+    pixel: Fraction = Fraction(1)
+    """The width of its pixels in heights, before it is turned upright."""
 
     @property
     def size(self) -> tuple[int, int]:
         """Height and width in pixels, upright."""
         h, w = self.picture.height, self.picture.width
-        return (w, h) if self._turn in (cv2.ROTATE_90_CLOCKWISE, cv2.ROTATE_90_COUNTERCLOCKWISE) else (h, w)
+        return (w, h) if self._is_on_its_side else (h, w)
+
+    @cached_property
+    def stretch(self) -> Stretch:
+        """How to give it square pixels, upright."""
+        return Stretch.of_pixels(self.size, 1 / self.pixel if self._is_on_its_side else self.pixel, _LIMITS)
 
     def luma(self) -> NDArray[np.uint8]:
         """Its brightness at `LUMA_SIZE` (180, 320), 0..255, upright; every n-th pixel, without averaging."""
@@ -57,7 +67,7 @@ class VideoFrame:
         return _bytes(cv2.resize(cv2.rotate(small, self._turn), LUMA_SIZE[::-1], interpolation=cv2.INTER_NEAREST))
 
     def bgr(self) -> Frame:
-        """The frame (H, W, 3), upright.
+        """The frame (H, W, 3), upright, in its own pixels.
 
         Raises:
             InputTooLarge: more pixels than a reader accepts; checked before the conversion.
@@ -66,6 +76,10 @@ class VideoFrame:
         check_size("frame", *self.size, _LIMITS)
         frame = _array(self.picture, "bgr24")
         return frame if self._turn is None else _bytes(cv2.rotate(frame, self._turn))
+
+    @property
+    def _is_on_its_side(self) -> bool:
+        return self._turn in (cv2.ROTATE_90_CLOCKWISE, cv2.ROTATE_90_COUNTERCLOCKWISE)
 
     @property
     def _turn(self) -> int | None:

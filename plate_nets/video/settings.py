@@ -3,15 +3,20 @@
 import re
 from dataclasses import dataclass, field
 from datetime import datetime
+from fractions import Fraction
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, ClassVar, get_args
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from pydantic import BeforeValidator
 
 from plate_nets.errors import InputError
 from plate_nets.intake.table import excerpt
 from plate_nets.plates import PlateScheme
+from plate_nets.recognition.square_pixels import parse_aspect
 from plate_nets.video.address import SourceAddress, parse_source
 from plate_nets.video.cars import CarSettings
+from plate_nets.video.fields import Deinterlace
 from plate_nets.video.gate import GateSettings
 from plate_nets.video.pictures import PictureSettings
 from plate_nets.video.regions import Polygon
@@ -21,6 +26,9 @@ _NAME = re.compile(r"(?!\.+$)[\w.-]{1,64}")
 """Also a valid folder name that does not lead out of its parent."""
 _STRICT = {"extra": "forbid"}
 """Makes pydantic, which reads cameras.yaml into these, refuse unknown keys."""
+
+_SWITCHES: dict[object, Deinterlace] = {True: "on", False: "off"}
+"""YAML takes an unquoted ``on`` for true."""
 
 _YEARS = range(1900, 9000)
 """Of the first picture. The last pictures of a file are later, and Python's times end with the year 9999."""
@@ -73,6 +81,10 @@ class CameraSettings:
     """Seconds without a picture after which a live source is reconnected."""
     hardware: bool = True
     """Whether to use a hardware decoder if there is one."""
+    deinterlace: Annotated[Deinterlace, BeforeValidator(lambda value: _SWITCHES.get(value, value))] = "auto"
+    """``auto``: deinterlace the pictures of a video that say so or are combed; ``on``: all; ``off``: none."""
+    aspect: Annotated[str | None, BeforeValidator(lambda value: value and str(value))] = None
+    """``width:height`` of the whole picture as it should look, such as 16:9; by default what the stream says."""
 
     def __post_init__(self) -> None:
         address = parse_source(self.source)
@@ -90,6 +102,13 @@ class CameraSettings:
             self._refuse("silence", "0.5 to 3600 s", self.silence)
         if not self.least_height >= 0:
             self._refuse("least_height", "0 px or more", self.least_height)
+        if self.deinterlace not in get_args(Deinterlace):
+            self._refuse("deinterlace", "auto, on or off", self.deinterlace)
+        if self.aspect is not None:
+            try:
+                parse_aspect(self.aspect)
+            except InputError as error:
+                raise InputError(f"camera {self.id}: {error}") from error
         if self.start is not None and self.start.tzinfo is None:
             self._refuse("start", "a time with its offset from UTC", self.start.isoformat())
         if self.start is not None and self.start.year not in _YEARS:
@@ -113,6 +132,11 @@ class CameraSettings:
     def gated(self) -> bool:
         """Whether to skip frames without motion."""
         return self.address.live if self.motion_gate is None else self.motion_gate
+
+    @property
+    def shape(self) -> Fraction | None:
+        """The width of the whole picture in heights; None: what the stream says."""
+        return None if self.aspect is None else parse_aspect(self.aspect)
 
     def _refuse(self, name: str, expected: str, got: object) -> None:
         raise InputError(f"camera {self.id}: {name}: expected {expected}, got {excerpt(repr(got))}")

@@ -167,6 +167,31 @@ def test_wrong_usage(run: Run, arguments: list[str]) -> None:
     assert run(*arguments).exit_code == 2
 
 
+class Sizes(FakeClient):
+    """Keeps the sizes of pictures, and finds a plate."""
+
+    def __init__(self) -> None:
+        super().__init__({})
+        self.sizes: list[tuple[int, ...]] = []
+
+    def read(self, image: object, sure: float | None = None, vehicles: bool = False, **_: object) -> list[Plate]:
+        assert isinstance(image, np.ndarray)
+        self.sizes.append(image.shape)
+        return [replace(READ, box=Box(10, 20, 60, 30))]
+
+
+def test_the_shape_of_pictures_may_be_told(car: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = importlib.import_module("plate_nets.cli.read")
+    client = Sizes()
+    monkeypatch.setattr(module, "_open_reader", lambda *_: (client, lambda: None))
+    result = CliRunner().invoke(app, ["read", "--aspect", "8:3", "--json", str(car)])
+    assert client.sizes == [(60, 160, 3)]
+    assert json.loads(result.stdout)[0]["plates"][0]["box"] == [5.0, 20.0, 30.0, 30.0]
+    refused = CliRunner().invoke(app, ["read", "--aspect", "portrait", str(car)])
+    assert refused.exit_code == 2
+    assert refused.stderr.startswith("plates: aspect: expected width:height of the whole picture, such as 16:9")
+
+
 def test_an_invalid_address_is_wrong_usage(car: Path) -> None:
     result = CliRunner().invoke(app, ["read", "--url", "host:99999", str(car)])
     assert (result.exit_code, result.stdout) == (2, "")

@@ -292,6 +292,17 @@ def test_every_file_may_be_in_a_folder_of_any_name(clip: Path) -> None:
             "cameras.yaml: sqlite: keep_days: expected 0 to 36500, got inf",
         ),
         ("cameras: [{source: a.mp4, id: ..}]", "cameras.yaml: camera '..': id: expected 1 to 64 letters, digits"),
+        (
+            "cameras: [{source: a.mp4, aspect: 0:0}]",
+            "camera a: aspect: expected width:height of the whole picture",
+        ),
+        ("cameras: [{source: a.mp4, aspect: 16/9}]", "camera a: aspect: expected width:height of the whole picture"),
+        ("cameras: [{source: a.mp4, aspect: 1.78}]", "camera a: aspect: expected width:height of the whole picture"),
+        ("cameras: [{source: a.mp4, aspect: portrait}]", "4:1, got 'portrait'"),
+        (
+            "cameras: [{source: a.mp4, deinterlace: bob}]",
+            "deinterlace: Input should be 'auto', 'on' or 'off'",
+        ),
         ("cameras: [{source: a.mp4, silence: .nan}]", "camera a: silence: expected 0.5 to 3600 s, got nan"),
         ("cameras: [{source: a.mp4, least_height: .nan}]", "camera a: least_height: expected 0 px or more, got nan"),
         ("cameras: [{source: a.mp4}]\nmemory: -5", "cameras.yaml: memory: expected a number of 0 or more, got -5"),

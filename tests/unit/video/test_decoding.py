@@ -31,8 +31,8 @@ class Watched:
         self.frames: list[VideoFrame] = []
         self.error: SourceError | None = None
         try:
-            for picture, stamp in decode(parse_source(str(source)), settings, self.notices.append, self.lengths.append):
-                self.frames.append(VideoFrame(picture, stamp or 0.0, 0.0, 0.0))
+            for decoded in decode(parse_source(str(source)), settings, self.notices.append, self.lengths.append):
+                self.frames.append(VideoFrame(decoded.picture, decoded.time or 0.0, 0.0, 0.0, decoded.pixel))
         except SourceError as error:
             self.error = error
 

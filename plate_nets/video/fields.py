@@ -1,0 +1,115 @@
+"""Interlaced pictures -> whole ones, with FFmpeg's own filters.
+
+A picture of an interlaced camera has two fields: the even rows and the odd rows, which were taken one after the other.
+What moves has combed edges, and plates cannot be read.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Literal
+
+import av
+import av.error
+from av.filter import Graph
+
+Deinterlace = Literal["auto", "on", "off"]
+"""Deinterlace pictures that say so or are combed, all pictures, or none."""
+
+_EVERY = 25
+"""Pictures between the starts of two looks at a stream that does not say it is interlaced."""
+_LOOK = 3
+"""Pictures of such a look: `idet` compares a picture with the one before and the one after."""
+_JUDGE = "idet"
+"""Corrects what a picture says of its fields. Where nothing moves, what the stream says stays."""
+_COMBED = ("tff", "bff")
+_VERDICT = "lavfi.idet.single.current_frame"
+
+_Layout = tuple[int, int, str]
+"""Width, height and pixel format."""
+
+
+class Deinterlacer:
+    """Deinterlaces the pictures of one source. A source whose pictures are whole is passed on as it is.
+
+    Args:
+        each: make a picture of each field, so twice as many; otherwise one of both.
+        notice: called with a line if the pictures are combed although the stream does not say so.
+    """
+
+    def __init__(self, mode: Deinterlace, *, each: bool, notice: Callable[[str], None]) -> None:
+        self._mode = mode
+        which, rate = "all" if mode == "on" else "interlaced", "send_field" if each else "send_frame"
+        self._filters = {_JUDGE: "", "bwdif": f"mode={rate}:deint={which}"}
+        self._notice = notice
+        self._chain: _Chain | None = None
+        self._look: _Chain | None = None
+        self._count = 0
+
+    def take(self, picture: av.VideoFrame) -> Iterator[av.VideoFrame]:
+        """The next picture of the source -> the whole pictures that are ready; they come up to two pictures later."""
+        if self._mode == "off":
+            yield picture
+            return
+        if self._chain and not self._chain.fits(picture):
+            yield from self._chain.rest()
+            self._chain = _Chain(picture, self._filters)
+        elif not self._chain and (self._mode == "on" or picture.interlaced_frame or self._is_combed(picture)):
+            self._chain = _Chain(picture, self._filters)
+        yield from self._chain.take(picture) if self._chain else (picture,)
+
+    def rest(self) -> Iterator[av.VideoFrame]:
+        """The source ended -> the whole pictures that are left."""
+        if self._chain:
+            yield from self._chain.rest()
+
+    def _is_combed(self, picture: av.VideoFrame) -> bool:
+        """Whether the pictures are combed, from the last one of each look."""
+        place, self._count = self._count % _EVERY, self._count + 1
+        if place == 0 or (self._look and not self._look.fits(picture)):
+            self._look = _Chain(picture, {_JUDGE: ""}) if place == 0 else None
+        if not self._look:
+            return False
+        verdicts = [judged.metadata.get(_VERDICT) for judged in self._look.take(picture)]
+        if place < _LOOK - 1:
+            return False
+        self._look = None
+        if not any(verdict in _COMBED for verdict in verdicts):
+            return False
+        self._notice(
+            "its pictures are interlaced, although the stream does not say so; they are deinterlaced, unless you set "
+            "`deinterlace: off`"
+        )
+        return True
+
+
+class _Chain:
+    """Filters that pictures of one layout go through."""
+
+    def __init__(self, picture: av.VideoFrame, filters: dict[str, str]) -> None:
+        self._layout = _layout(picture)
+        self._graph = Graph()
+        self._graph.threads = 1  # there is a thread for each camera
+        width, height, _ = self._layout
+        source = self._graph.add_buffer(width=width, height=height, format=picture.format, time_base=picture.time_base)
+        steps = [self._graph.add(name, options) for name, options in filters.items()]
+        self._graph.link_nodes(source, *steps, self._graph.add("buffersink")).configure()
+
+    def fits(self, picture: av.VideoFrame) -> bool:
+        """Whether a picture can go through."""
+        return _layout(picture) == self._layout
+
+    def take(self, picture: av.VideoFrame | None) -> Iterator[av.VideoFrame]:
+        """A picture, or None at the end -> those that come out."""
+        self._graph.vpush(picture)
+        while True:
+            try:
+                yield self._graph.vpull()
+            except (BlockingIOError, av.error.EOFError):
+                return
+
+    def rest(self) -> Iterator[av.VideoFrame]:
+        """Those that are still inside."""
+        return self.take(None)
+
+
+def _layout(picture: av.VideoFrame) -> _Layout:
+    return picture.width, picture.height, picture.format.name
