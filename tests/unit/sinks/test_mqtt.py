@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from jinja2 import Environment
-from paho.mqtt.client import Client
+from paho.mqtt.client import Client, MQTTMessage
 from paho.mqtt.enums import MQTTErrorCode, _ConnectionState
 
 from plate_nets.errors import InputError, SinkError
@@ -32,6 +32,14 @@ def broker(tmp_path: Path) -> Iterator[Broker]:
     broker.stop()
 
 
+def until(messages: "queue.Queue[MQTTMessage]", topic: str, text: str) -> list[MQTTMessage]:
+    """The messages up to the first with this topic and text."""
+    found: list[MQTTMessage] = []
+    while not found or (found[-1].topic, found[-1].payload.decode()) != (topic, text):
+        found.append(messages.get(timeout=30))
+    return found
+
+
 def records(*numbers: int) -> list[Record]:
     return [Record(n + 1, event(n).key, "gate", event(n).to_json()) for n in numbers]
 
@@ -41,17 +49,16 @@ def test_events_arrive_in_order_and_the_camera_is_announced(broker: Broker) -> N
     with MqttSink(broker.url()) as sink:
         sink.send(records(0, 1))
         sink.send(records(2))
-    found = [messages.get(timeout=30) for _ in range(6)]
+    found = until(messages, "site/plates/status", "offline")
     client.disconnect()
     client.loop_stop()
     assert [each.payload for each in found if each.topic == "site/plates/gate/event"] == [
         event(number).to_json().encode() for number in range(3)
     ]
     assert [each.payload for each in found if each.topic == "site/plates/status"] == [b"online", b"offline"]
-    (announced,) = [each for each in found if each.topic.startswith("homeassistant/")]
-    config = json.loads(announced.payload)
-    assert announced.topic == "homeassistant/sensor/site-2f-plates_gate/config"
-    assert (config["state_topic"], config["availability_topic"]) == ("site/plates/gate/event", "site/plates/status")
+    announced = {each.topic: json.loads(each.payload) for each in found if each.topic.startswith("homeassistant/")}
+    assert set(announced) == {f"homeassistant/{kind}/site-2f-plates_gate/config" for kind in ("sensor", "event")}
+    assert {config["state_topic"] for config in announced.values()} == {"site/plates/gate/event"}
     assert {each.qos for each in found} == {1}
 
 
@@ -69,20 +76,24 @@ def is_template(value: object) -> bool:
     return isinstance(value, str) and Environment().from_string(value) is not None
 
 
-SENSOR: dict[str, Callable[[object], bool]] = {
+def is_availability(value: object) -> bool:
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(set(each) == {"topic"} and is_topic(each["topic"]) for each in value)
+    )
+
+
+ENTITY: dict[str, Callable[[object], bool]] = {
     "name": is_text,
     "unique_id": is_text,
     "state_topic": is_topic,
     "value_template": is_template,
     "json_attributes_topic": is_topic,
     "json_attributes_template": is_template,
-    "availability_topic": is_topic,
-    "availability_template": is_template,
-    "payload_available": is_text,
-    "payload_not_available": is_text,
+    "availability": is_availability,
+    "availability_mode": lambda value: value in ("all", "any", "latest"),
     "icon": lambda value: isinstance(value, str) and re.fullmatch(r"[\w-]+:[\w-]+", value) is not None,
-    "force_update": lambda value: isinstance(value, bool),
-    "expire_after": lambda value: isinstance(value, int) and value >= 0,
     "qos": lambda value: value in (0, 1, 2),
     "encoding": is_text,
     "enabled_by_default": lambda value: isinstance(value, bool),
@@ -91,8 +102,21 @@ SENSOR: dict[str, Callable[[object], bool]] = {
     "device": lambda value: isinstance(value, dict),
     "origin": lambda value: isinstance(value, dict),
 }
-"""The keys that a sensor may have and their values (https://www.home-assistant.io/integrations/sensor.mqtt/), without
-those of numbers: `device_class`, `unit_of_measurement`, `state_class`, `suggested_display_precision`."""
+"""The keys that both kinds of entities may have, and their values. `availability_topic` excludes `availability`."""
+ENTITIES = {
+    "sensor": ENTITY
+    | {
+        "force_update": lambda value: isinstance(value, bool),
+        "expire_after": lambda value: isinstance(value, int) and value >= 0,
+    },
+    "event": ENTITY
+    | {
+        "event_types": lambda value: isinstance(value, list) and bool(value) and all(map(is_text, value)),
+        "device_class": lambda value: value in (None, "button", "doorbell", "motion"),
+    },
+}
+"""By kind (https://www.home-assistant.io/integrations/sensor.mqtt/ and event.mqtt/), without those of numbers:
+`device_class`, `unit_of_measurement`, `state_class`, `suggested_display_precision`."""
 DEVICE: dict[str, Callable[[object], bool]] = {
     "identifiers": lambda value: isinstance(value, list) and bool(value) and all(map(is_text, value)),
     **dict.fromkeys(
@@ -100,7 +124,7 @@ DEVICE: dict[str, Callable[[object], bool]] = {
         is_text,
     ),
 }
-DISCOVERY_TOPIC = re.compile(r"homeassistant/sensor/[a-zA-Z0-9_-]+/config")
+DISCOVERY_TOPIC = re.compile(r"homeassistant/(sensor|event)/[a-zA-Z0-9_-]+/config")
 
 
 @pytest.mark.parametrize("camera", ["gate", "192.168.1.20-ch1", "двор"])
@@ -108,37 +132,44 @@ def test_home_assistant_accepts_the_announcement(broker: Broker, camera: str) ->
     client, messages = broker.subscribe()
     with MqttSink(broker.url()) as sink:
         sink.send([Record(1, event().key, camera, event().to_json())])
-    found = [messages.get(timeout=30) for _ in range(4)]
+    said = {each.topic: each.payload.decode() for each in until(messages, "site/plates/status", "offline")}
     client.disconnect()
     client.loop_stop()
-    (announced,) = [each for each in found if DISCOVERY_TOPIC.fullmatch(each.topic)]
-    config = json.loads(announced.payload)
-    assert [name for name, value in config.items() if not SENSOR[name](value)] == []
-    assert [name for name, value in config["device"].items() if not DEVICE[name](value)] == []
-    said = {each.topic: each.payload.decode() for each in found}
-    state = json.loads(said[config["state_topic"]])
-    assert Environment().from_string(config["value_template"]).render(value_json=state) == event().plate
-    assert said[config["availability_topic"]] == "offline"  # Home Assistant's default for "not available"
+    announced = {found[1]: json.loads(said[topic]) for topic in said if (found := DISCOVERY_TOPIC.fullmatch(topic))}
+    assert set(announced) == {"sensor", "event"}
+    for kind, config in announced.items():
+        assert [name for name, value in config.items() if not ENTITIES[kind][name](value)] == []
+        assert [name for name, value in config["device"].items() if not DEVICE[name](value)] == []
+        # Home Assistant's default for "not available"
+        assert [said[each["topic"]] for each in config["availability"]] == ["offline", "offline"]
+        assert config["availability_mode"] == "all"
+        state = json.loads(said[config["state_topic"]])
+        text = Environment().from_string(config["value_template"]).render(value_json=state)
+        if kind == "sensor":
+            assert text == event().plate
+        else:
+            assert json.loads(text) == state | {"event_type": event().stage}
+            assert event().stage in config["event_types"]
 
 
 def test_cameras_with_different_names_are_announced_separately(broker: Broker) -> None:
     client, messages = broker.subscribe()
     with MqttSink(broker.url()) as sink:
         sink.send([Record(1, event().key, camera, event().to_json()) for camera in ("a.b", "a_b", "a-b")])
-    topics = {messages.get(timeout=30).topic for _ in range(8)}
+    topics = {each.topic for each in until(messages, "site/plates/status", "offline")}
     client.disconnect()
     client.loop_stop()
-    assert len([topic for topic in topics if DISCOVERY_TOPIC.fullmatch(topic)]) == 3
+    assert len([topic for topic in topics if DISCOVERY_TOPIC.fullmatch(topic)]) == 6
 
 
 def test_cameras_with_one_name_and_different_topics_are_announced_separately() -> None:
-    plain, other = (MqttSink(f"mqtt://broker{topic}")._announcement("gate") for topic in ("", "/site/plates"))
-    assert (
-        plain[0] == "sensor/plates_gate/config" and plain[1]["unique_id"] == "plates_gate"
-    )  # the id that Home Assistant already knows
-    assert plain[0] != other[0]
-    assert plain[1]["unique_id"] != other[1]["unique_id"]
-    assert plain[1]["device"]["identifiers"] != other[1]["device"]["identifiers"]
+    plain, other = (MqttSink(f"mqtt://broker{topic}")._announcements("gate") for topic in ("", "/site/plates"))
+    topic, config = plain[0]
+    assert topic == "sensor/plates_gate/config" and config["unique_id"] == "plates_gate"  # those of 1.0
+    for (topic, config), (other_topic, other_config) in zip(plain, other, strict=True):
+        assert topic != other_topic
+        assert config["unique_id"] != other_config["unique_id"]
+        assert config["device"]["identifiers"] != other_config["device"]["identifiers"]
 
 
 def test_a_missing_broker_is_reported_and_used_once_it_is_back(broker: Broker) -> None:
@@ -152,10 +183,11 @@ def test_a_missing_broker_is_reported_and_used_once_it_is_back(broker: Broker) -
         broker.start()
         client, messages = broker.subscribe()
         sink.send(records(1))
-        found = [messages.get(timeout=30) for _ in range(2)]
+        found = until(messages, "site/plates/gate/event", event(1).to_json())
         client.disconnect()
         client.loop_stop()
-    assert {each.topic for each in found} == {"site/plates/status", "site/plates/gate/event"}
+    said = {each.topic: each.payload for each in found}
+    assert said["site/plates/status"] == said[sink.process_topic] == said["site/plates/gate/status"] == b"online"
 
 
 def test_the_sink_publishes_online_before_the_first_event(broker: Broker, tmp_path: Path) -> None:
@@ -167,8 +199,7 @@ def test_the_sink_publishes_online_before_the_first_event(broker: Broker, tmp_pa
         broker.start()
         assert said.get(timeout=30) == "mqtt: takes records again"
         client, messages = broker.subscribe()
-        found = messages.get(timeout=30)  # retained
-        assert (found.topic, found.payload) == ("site/plates/status", b"online")
+        until(messages, "site/plates/status", "online")  # retained
         client.disconnect()
         client.loop_stop()
         assert finish_all([delivery], 30) == []
@@ -213,10 +244,9 @@ def test_closing_does_not_wait_for_a_reconnection(
 
     monkeypatch.setattr(Client, "reconnect", reconnect_slowly)
     sink = MqttSink(f"mqtt://127.0.0.1:{hostile(broker)}/plates", timeout=30)
-    sink.connect()
+    connection = sink._open(sink.process_topic, None, lambda: None)
     assert lost.wait(60)
-    assert sink._connection is not None
-    client, closing = sink._connection._client, threading.Thread(target=sink.close)
+    client, closing = connection._client, threading.Thread(target=connection.close)
     closing.start()
     assert eventually(lambda: client._state == _ConnectionState.MQTT_CS_DISCONNECTED, 60)
     go_on.set()
