@@ -115,15 +115,15 @@ class MqttSink(Sink):
         self._cameras = cameras
 
     def connect(self) -> None:
-        if self._cameras is not None and (now := time.monotonic()) >= self._looked_at + self.tick:
-            looked, self._looked, self._looked_at = self._looked, self._cameras(), now
-            # A lost camera is offline one look later, after the events of the cars that were in its view
-            self._available = {camera: works or looked.get(camera, False) for camera, works in self._looked.items()}
+        if time.monotonic() >= self._looked_at + self.tick:
+            self._look()
         self._publish(())
 
     def send(self, records: Sequence[Record]) -> None:
         if self._cameras is None:
             self._available |= dict.fromkeys((record.camera_id for record in records), True)
+        elif not self._looked:
+            self._look()
         self._publish(records)
 
     def close(self) -> None:
@@ -134,6 +134,12 @@ class MqttSink(Sink):
                 for topic in offline:
                     self._connection.publish(topic, _OFFLINE, retain=True)
             self._connection.close()
+
+    def _look(self) -> None:
+        if self._cameras is not None:
+            before, self._looked, self._looked_at = self._looked, self._cameras(), time.monotonic()
+            # A lost camera is offline one look later, after the events of the cars that were in its view
+            self._available = {camera: works or before.get(camera, False) for camera, works in self._looked.items()}
 
     def _publish(self, records: Sequence[Record]) -> None:
         """Publish what the broker keeps, as far as it has changed, and then the records."""
@@ -225,7 +231,7 @@ class MqttSink(Sink):
             client.tls_set()
         client.will_set(status_topic, _OFFLINE, _ONCE_AT_LEAST, retain=True)
         heard = []
-        if shared is None:  # a broker that sends anything else loses this connection, and the events still arrive
+        if shared is None:  # of the two connections the one that sends no events, in case that others write nonsense
             heard = [f"{self.status_topic}/#", f"{self._topic}/+/status"]
             client.on_message = self._heard
         return _Connection(client, self._host, self._port, status_topic, self._timeout, shared, heard, connected)
@@ -276,6 +282,8 @@ class _Client(Client):
     """paho's client would read a packet of 256 MB into memory, and would reconnect after it was closed."""
 
     ended = False
+    flooded = False
+    """Whether a connection ended because of a long packet."""
 
     def reconnect(self) -> MQTTErrorCode:
         code = super().reconnect()
@@ -285,6 +293,7 @@ class _Client(Client):
 
     def _sock_recv(self, bufsize: int) -> bytes:
         if bufsize > _LONGEST:
+            self.flooded = True
             raise ConnectionAbortedError("the broker sends more than acknowledgements")
         return super()._sock_recv(bufsize)
 
@@ -295,7 +304,7 @@ class _Connection:
     Args:
         status_topic: gets "online" at each connection, and "offline" at the end.
         shared: a second connection, closed together with this one.
-        heard: topics to subscribe to.
+        heard: topics to subscribe to, unless a message there is too long.
         connected: called at each connection.
 
     Raises:
@@ -358,7 +367,7 @@ class _Connection:
             self._refusal = f"the broker refuses: {reason}"
         else:  # also after each reconnection, because the last will was published
             self.publish(self._status_topic, _ONLINE, retain=True)
-            for topic in self._heard:
+            for topic in () if self._client.flooded else self._heard:
                 client.subscribe(topic, _ONCE_AT_LEAST)
             self._at_connection()
         self._answered.set()

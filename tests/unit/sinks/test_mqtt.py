@@ -1,14 +1,17 @@
 """MQTT with a real broker, mosquitto: acknowledged, announced, and tolerant of its absence."""
 
+import contextlib
 import json
 import queue
 import re
 import resource
+import shutil
 import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from jinja2 import Environment
@@ -20,6 +23,8 @@ from plate_nets.sinks.base import Record
 from plate_nets.sinks.delivery import Delivery, finish_all
 from plate_nets.sinks.mqtt import MqttSink
 from plate_nets.sinks.outbox import Outbox
+from plate_nets.sinks.recorder import Recorder
+from plate_nets.sinks.settings import MqttSettings
 from tests.broker import Broker
 from tests.events import event
 from tests.waiting import eventually
@@ -301,3 +306,194 @@ def test_a_misbehaving_broker_is_reported_and_fills_no_memory(
             with pytest.raises(SinkError, match=r"^(no answer|no acknowledgement|connection lost)"):
                 sink.send(records(0))
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000, "kB"
+
+
+class Program:
+    """A `plates watch` as the broker sees it."""
+
+    def __init__(self, folder: Path, url: str, cameras: dict[str, bool], **settings: Any) -> None:
+        folder.mkdir(exist_ok=True)
+        self.cameras = cameras
+        self.said: list[str] = []
+        self.recorder = Recorder(folder / "outbox.sqlite", [MqttSettings(url=url, **settings)], self.said.append)
+        self.recorder.follow(lambda: dict(self.cameras))
+
+    def close(self) -> None:
+        self.recorder.close()
+
+
+class Home:
+    """What Home Assistant would know, from the messages of a broker."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._client, self._messages = broker.subscribe()
+        self.said: dict[str, str] = {}
+        """The last message of each topic; empty ones are deleted."""
+        self.fired: list[str] = []
+        """Events that were not retained."""
+
+    def close(self) -> None:
+        self._client.disconnect()
+        self._client.loop_stop()
+
+    def forget(self) -> None:
+        """Restart: only what is retained comes again."""
+        self.said.clear()
+        self._client.unsubscribe("#")
+        self._client.subscribe("#", qos=1)
+
+    def last(self, topic: str) -> str | None:
+        """The last message of a topic."""
+        self._listen()
+        return self.said.get(topic)
+
+    def entities(self) -> dict[str, bool]:
+        """Entities as "kind camera", with whether they are available."""
+        self._listen()
+        found = {}
+        for topic, text in self.said.items():
+            if kind := DISCOVERY_TOPIC.fullmatch(topic):
+                config = json.loads(text)
+                camera = config["device"]["name"].removeprefix("Camera ")
+                found[f"{kind[1]} {camera}"] = all(
+                    self.said.get(each["topic"]) == "online" for each in config["availability"]
+                )
+        return found
+
+    def shows(self, **cameras: bool) -> bool:
+        """Whether it has both entities of these cameras and no others soon, each as available as given."""
+        expected = {f"{kind} {camera}": online for camera, online in cameras.items() for kind in ("sensor", "event")}
+        return eventually(lambda: self.entities() == expected, 30)
+
+    def _listen(self) -> None:
+        with contextlib.suppress(queue.Empty):
+            while True:
+                message = self._messages.get_nowait()
+                self.said[message.topic] = message.payload.decode(errors="replace")
+                if message.topic.endswith("/event") and not message.retain and message.payload:
+                    self.fired.append(message.topic)
+                if not message.payload:
+                    del self.said[message.topic]
+
+
+@pytest.fixture
+def home(broker: Broker) -> Iterator[Home]:
+    home = Home(broker)
+    yield home
+    home.close()
+
+
+def test_a_lost_camera_is_unavailable_and_the_others_are_not(broker: Broker, home: Home, tmp_path: Path) -> None:
+    with closing(Program(tmp_path, broker.url(), {"gate": False, "yard": False})) as program:
+        assert home.shows(gate=False, yard=False)
+        program.cameras = {"gate": True, "yard": True}
+        assert home.shows(gate=True, yard=True)
+        program.cameras["gate"] = False
+        assert home.shows(gate=False, yard=True)
+    assert home.shows(gate=False, yard=False)
+
+
+def test_the_events_of_a_lost_camera_come_before_it_is_unavailable(broker: Broker, tmp_path: Path) -> None:
+    client, messages = broker.subscribe()
+    with closing(Program(tmp_path, broker.url(), {"gate": True})) as program:
+        until(messages, "site/plates/gate/status", "online")
+        program.cameras["gate"] = False
+        program.recorder.record(event(1))
+        topics = [each.topic for each in until(messages, "site/plates/gate/status", "offline")]
+    client.disconnect()
+    client.loop_stop()
+    assert "site/plates/gate/event" in topics
+
+
+@pytest.mark.parametrize("cameras", [{"yard": True}, {"gate": True}])
+def test_a_second_program_that_ends_leaves_the_first_as_it_is(
+    broker: Broker, home: Home, tmp_path: Path, cameras: dict[str, bool]
+) -> None:
+    with closing(Program(tmp_path / "first", broker.url(), {"gate": True})):
+        assert home.shows(gate=True)
+        with closing(Program(tmp_path / "second", broker.url(), cameras)):
+            assert home.shows(**{"gate": True, **cameras})
+        assert home.shows(**{**dict.fromkeys(cameras, False), "gate": True})
+        assert eventually(lambda: home.last("site/plates/status") == "online", 30)
+
+
+def test_two_programs_with_one_id_do_not_take_each_other_away(broker: Broker, home: Home, tmp_path: Path) -> None:
+    """The second's outbox is a copy of the first's, and so is its id on the broker."""
+    Program(tmp_path / "first", broker.url(), {"gate": True}).close()
+    shutil.copytree(tmp_path / "first", tmp_path / "second")
+    with closing(Program(tmp_path / "first", broker.url(), {"gate": True})):
+        assert home.shows(gate=True)
+        with closing(Program(tmp_path / "second", broker.url(), {"yard": True})):
+            assert home.shows(gate=True, yard=True)
+        assert home.shows(gate=True, yard=False)
+
+
+@pytest.mark.parametrize(
+    ("cameras", "settings"),
+    [({"yard": True}, {}), ({"gate": True}, {"discovery": None}), ({"gate": True}, {"url": "/other"})],
+    ids=["renamed", "discovery off", "another topic"],
+)
+def test_nothing_is_left_of_what_is_gone(
+    broker: Broker, home: Home, tmp_path: Path, cameras: dict[str, bool], settings: dict[str, Any]
+) -> None:
+    with closing(Program(tmp_path, broker.url(), {"gate": True}, retain=True)) as program:
+        program.recorder.record(event(1))
+        assert home.shows(gate=True) and eventually(lambda: home.last("site/plates/gate/event"), 30)
+        before = set(home.said)
+    url = broker.url().replace("/site/plates", settings.pop("url", "/site/plates"))
+    with closing(Program(tmp_path, url, cameras, **settings)):
+        assert home.shows(**{} if "discovery" in settings else cameras)
+        home.forget()
+        assert home.shows(**{} if "discovery" in settings else cameras)
+        assert not {topic for topic in before & set(home.said) if topic.endswith("/event")}
+        if url != broker.url():
+            assert not {topic for topic in home.said if topic.startswith("site/")}
+
+
+def test_records_of_a_camera_that_is_gone_announce_it_no_more(broker: Broker, home: Home, tmp_path: Path) -> None:
+    with closing(Program(tmp_path, broker.url(), {"yard": True})) as program:
+        assert home.shows(yard=True)
+        program.recorder.record(event(1))  # of the gate
+        assert eventually(lambda: home.last("site/plates/gate/event"), 30)
+        assert home.shows(yard=True)
+
+
+@pytest.mark.parametrize("retain", [False, True])
+def test_the_last_event_is_retained_if_asked(broker: Broker, home: Home, tmp_path: Path, retain: bool) -> None:
+    with closing(Program(tmp_path, broker.url(), {"gate": True}, retain=retain)) as program:
+        program.recorder.record(event(1))
+        program.recorder.record(event(2))
+        assert eventually(lambda: home.last("site/plates/gate/event") == event(2).to_json(), 30)
+        home.forget()
+        assert home.shows(gate=True)
+        assert eventually(lambda: home.last("site/plates/gate/event") == (event(2).to_json() if retain else None), 30)
+    assert len(home.fired) == 2  # a restart of Home Assistant fires none again
+
+
+def test_a_broker_that_forgets_everything_is_told_again(broker: Broker, home: Home, tmp_path: Path) -> None:
+    with closing(Program(tmp_path, broker.url(), {"gate": True, "yard": False})) as program:
+        assert home.shows(gate=True, yard=False)
+        broker.stop()
+        broker.start()  # mosquitto keeps nothing by default
+        with closing(Home(broker)) as restarted:
+            assert restarted.shows(gate=True, yard=False)
+        assert program.said == []
+
+
+@pytest.mark.parametrize("text", ["offline", "\x00\xff", "x" * 5000])  # over 4 kB, the sink stops listening
+def test_garbage_of_others_stops_no_event(broker: Broker, home: Home, tmp_path: Path, text: str) -> None:
+    client, _ = broker.subscribe()
+    for number in range(10_000):
+        client.publish(f"homeassistant/sensor/{number}/config", text[:9], retain=True)
+    for topic in ("status", "status/x", "status/x/y", "gate/status", "x/status", "gate/event", "x/event"):
+        client.publish(f"site/plates/{topic}", text, 1, retain=True).wait_for_publish(30)
+    with closing(Program(tmp_path, broker.url(), {"gate": True})) as program:
+        program.recorder.record(event(1))
+        assert eventually(lambda: program.recorder.deliveries[0].state().delivered == 1, 30)
+        for topic in ("status", "gate/status") if len(text) < 4096 else ():
+            client.publish(f"site/plates/{topic}", text, 1).wait_for_publish(30)
+        assert eventually(lambda: home.last("site/plates/gate/status") == "online", 30)
+        assert home.said["site/plates/gate/event"] == event(1).to_json()
+        assert program.said == []
+    client.disconnect()
+    client.loop_stop()
