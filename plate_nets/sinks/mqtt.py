@@ -90,8 +90,9 @@ class MqttSink(Sink):
         self._memory: _Memory | None = None
         self._cameras: Callable[[], Mapping[str, bool]] | None = None
         self._available: dict[str, bool] = {}
-        """The cameras to announce; until `follow` is called, those that had events."""
-        self._looked: Mapping[str, bool] = {}
+        """The cameras to announce; until the cameras are known, those that had events."""
+        self._looked: Mapping[str, bool] | None = None
+        """What the cameras last said of themselves."""
         self._looked_at = float("-inf")
         self._connection: _Connection | None = None
         self._said: dict[str, str] = {}
@@ -122,7 +123,7 @@ class MqttSink(Sink):
     def send(self, records: Sequence[Record]) -> None:
         if self._cameras is None:
             self._available |= dict.fromkeys((record.camera_id for record in records), True)
-        elif not self._looked:
+        elif self._looked is None:
             self._look()
         self._publish(records)
 
@@ -137,7 +138,7 @@ class MqttSink(Sink):
 
     def _look(self) -> None:
         if self._cameras is not None:
-            before, self._looked, self._looked_at = self._looked, self._cameras(), time.monotonic()
+            before, self._looked, self._looked_at = self._looked or {}, self._cameras(), time.monotonic()
             # A lost camera is offline one look later, after the events of the cars that were in its view
             self._available = {camera: works or before.get(camera, False) for camera, works in self._looked.items()}
 
@@ -179,7 +180,7 @@ class MqttSink(Sink):
         """What the broker should keep of this process, apart from events: topic -> text."""
         processes = {self.process_topic: _ONLINE, self.status_topic: _ONLINE}
         texts: dict[str, str] = {}
-        if self._cameras is None:  # those of the last run, which may not have had an end
+        if self._looked is None:  # those of the last run, which may not have had an end
             former = {topic for topic in self._remembered().retained if topic.endswith("/status")}
             texts |= dict.fromkeys(former - set(processes), _OFFLINE)
         for camera, works in self._available.items():
@@ -196,7 +197,7 @@ class MqttSink(Sink):
         if not topics <= set(memory.retained):
             memory.retained = sorted({*memory.retained, *topics})
             self._notes.write(json.dumps(asdict(memory)))
-        if self._cameras is None:
+        if self._looked is None:
             return []
         # Statuses last: another process with the same camera answers them with an announcement of its own
         return sorted(set(memory.retained) - topics, key=lambda topic: topic.endswith("/status"))
@@ -257,6 +258,7 @@ class MqttSink(Sink):
         name = f"{self._topic}_{camera}"
         # Home Assistant ignores topics with any other character, such as the dots of a camera's address
         object_id = re.sub(r"[^a-zA-Z0-9_-]", lambda found: f"-{ord(found[0]):x}-", name)
+        # Whoever clears a retained event sends an empty one
         common = {
             "unique_id": name,
             "state_topic": topic,
@@ -267,13 +269,13 @@ class MqttSink(Sink):
         }
         sensor = {
             "name": "Last plate",
-            "value_template": "{{ value_json.plate }}",
+            "value_template": "{{ value_json.plate if value_json is defined }}",
             "json_attributes_topic": topic,
         }
         event = {
             "name": "Plate event",
             "event_types": [*get_args(Stage)],
-            "value_template": "{{ dict(value_json, event_type=value_json.stage) | tojson }}",
+            "value_template": "{{ dict(value_json, event_type=value_json.stage) | tojson if value_json is defined }}",
         }
         return [(f"sensor/{object_id}/config", common | sensor), (f"event/{object_id}/config", common | event)]
 

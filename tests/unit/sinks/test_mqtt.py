@@ -150,6 +150,7 @@ def test_home_assistant_accepts_the_announcement(broker: Broker, camera: str) ->
         assert config["availability_mode"] == "all"
         state = json.loads(said[config["state_topic"]])
         text = Environment().from_string(config["value_template"]).render(value_json=state)
+        assert Environment().from_string(config["value_template"]).render() == ""
         if kind == "sensor":
             assert text == event().plate
         else:
@@ -456,6 +457,19 @@ def test_records_of_a_camera_that_is_gone_announce_it_no_more(broker: Broker, ho
         program.recorder.record(event(1))  # of the gate
         assert eventually(lambda: home.last("site/plates/gate/event"), 30)
         assert home.shows(yard=True)
+
+
+def test_a_restart_takes_away_no_camera_that_is_still_there(broker: Broker, tmp_path: Path) -> None:
+    Program(tmp_path, broker.url(), {"gate": True}, retain=True).close()
+    client, messages = broker.subscribe()
+    recorder = Recorder(tmp_path / "outbox.sqlite", [MqttSettings(url=broker.url(), retain=True)], pytest.fail)
+    found = until(messages, "site/plates/status", "online")
+    recorder.follow(lambda: {"gate": True})
+    found += until(messages, "site/plates/gate/status", "online")
+    recorder.close()
+    client.disconnect()
+    client.loop_stop()
+    assert [each.topic for each in found if not each.payload] == []
 
 
 @pytest.mark.parametrize("retain", [False, True])
