@@ -103,10 +103,7 @@ class WebhookSink(Sink):
 
     def _moved(self, location: str) -> str:
         """Where a redirect leads, for the message."""
-        try:
-            target = self._url.join(location)
-        except httpx.InvalidURL:
-            return ", which leads nowhere"
+        target = self._url.join(location)
         if target == self._url:
             return ", which leads to itself"
         if target.scheme not in ("http", "https"):
