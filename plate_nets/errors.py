@@ -73,7 +73,14 @@ class SourceError(PlateError):
 
 
 class SinkError(PlateError):
-    """A sink cannot take events at the moment; they are kept and sent again."""
+    """A sink cannot take events at the moment; they are kept and sent again.
+
+    ``retry_after``: seconds after which the other side wants to be asked again, if it said so.
+    """
+
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
 
 
 class RecordRefused(SinkError):

@@ -7,10 +7,11 @@ import time
 from collections import Counter
 from collections.abc import Callable
 
-from plate_nets.errors import PlateError
+from plate_nets.errors import PlateError, SinkError
 
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
-"""Seconds to pause after a failed turn; the pause doubles each time, and is shortened by up to a half at random."""
+"""Seconds to pause after a failed turn; the pause doubles each time, and is shortened by up to a half at random. If the
+other side said when to ask again (`SinkError.retry_after`), that is the pause."""
 _WELL_AFTER = 60.0
 """Seconds after which a turn that is still running counts as working."""
 
@@ -30,7 +31,7 @@ class LastingThread(threading.Thread):
         failed: called with the first error of several failed turns in a row.
         recovered: called when a turn succeeds after a failed one.
         ended: called when the thread ends.
-        first_pause: seconds.
+        first_pause, longest_pause: seconds.
     """
 
     def __init__(
@@ -43,6 +44,7 @@ class LastingThread(threading.Thread):
         recovered: Callable[[], None] | None = None,
         ended: Callable[[], None] | None = None,
         first_pause: float = FIRST_PAUSE,
+        longest_pause: float = LONGEST_PAUSE,
     ) -> None:
         super().__init__(name=name, daemon=True)
         self.failures = 0
@@ -55,6 +57,7 @@ class LastingThread(threading.Thread):
         self._at_recovery = recovered
         self._at_end = ended
         self._first_pause = first_pause
+        self._longest_pause = longest_pause
         self._error: Exception | None = None
         self._began: float | None = None
         """Start of the present turn; None in a pause."""
@@ -78,9 +81,10 @@ class LastingThread(threading.Thread):
                 if time.monotonic() - began > _WELL_AFTER:
                     pause = self._first_pause
                 self._note(error)
-                if self._ending.wait(pause * random.uniform(0.5, 1)):
+                asked = error.retry_after if isinstance(error, SinkError) else None
+                if self._ending.wait(asked or pause * random.uniform(0.5, 1)):
                     break
-                pause = min(2 * pause, LONGEST_PAUSE)
+                pause = min(2 * pause, self._longest_pause)
             else:
                 pause = self._first_pause
                 if self._error is not None:

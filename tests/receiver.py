@@ -20,6 +20,8 @@ class Receiver:
 
     def __init__(self, port: int = 0) -> None:
         self.answers: list[int] = []
+        self.headers: dict[str, str] = {}
+        """Sent with each answer."""
         self.received: list[Received] = []
         self._changed = threading.Condition()
         receiver = self
@@ -34,6 +36,8 @@ class Receiver:
                         receiver.received.append(Received(headers, body))
                         receiver._changed.notify_all()
                 self.send_response(code)
+                for name, value in receiver.headers.items():
+                    self.send_header(name, value)
                 self.end_headers()
 
             def log_message(self, format: str, *args: object) -> None:

@@ -3,7 +3,6 @@
 import http.client
 import time
 import urllib.error
-import urllib.request
 from typing import Annotated
 
 import typer
@@ -11,6 +10,7 @@ import typer
 from plate_nets.cli.options import Protocol, Timeout, Url
 from plate_nets.client import PlateClient
 from plate_nets.errors import PlateError
+from plate_nets.proxies import open_url
 from plate_nets.supervision.health_endpoint import HEALTH
 
 UNHEALTHY = 1
@@ -47,7 +47,7 @@ def health(
 def _ask_supervisor(supervisor: str, timeout: float) -> None:
     try:
         place = supervisor.removeprefix("http://").removesuffix(HEALTH).rstrip("/")
-        with urllib.request.urlopen(f"http://{place}{HEALTH}", timeout=timeout) as answer:
+        with open_url(f"http://{place}{HEALTH}", timeout) as answer:
             typer.echo(f"healthy: {answer.read().decode().strip()}")
     except urllib.error.HTTPError as error:
         typer.echo(f"unhealthy: {error.read().decode().strip()}", err=True)

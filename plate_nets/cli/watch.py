@@ -265,6 +265,8 @@ def watch(
                 on_frame=recording.write if recording else None,
             )
         )
+        if recorder:
+            recorder.follow(watcher.at_work)
         if metrics_port is not None:
             status = WatchStatus(watcher.status, recorder.deliveries if recorder else ())
             endpoint = HealthEndpoint(status, address, metrics_port, status)

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -10,8 +10,6 @@ from plate_nets.errors import RecordRefused, SinkError
 from plate_nets.lasting import FIRST_PAUSE, LastingThread, cause
 from plate_nets.sinks.base import Record, Sink
 from plate_nets.sinks.outbox import Outbox
-
-_POLL = 5.0
 
 
 @dataclass(frozen=True)
@@ -66,6 +64,7 @@ class Delivery:
         self._unacknowledged: int | None = None
         """The last record that the sink has taken, in case the outbox could not store that."""
         self._waiting = self._dropped = 0
+        sink.begin(outbox.notes(name))
         self._thread = LastingThread(
             f"sink {name}",
             self._deliver,
@@ -74,6 +73,7 @@ class Delivery:
             recovered=lambda: notice(f"{name}: takes records again"),
             ended=sink.close,
             first_pause=first_pause,
+            longest_pause=sink.longest_pause,
         )
         self._thread.start()
 
@@ -92,6 +92,10 @@ class Delivery:
             self._dropped,
             cause(error) if error else None,
         )
+
+    def follow(self, cameras: Callable[[], Mapping[str, bool]]) -> None:
+        """See `Sink.follow`."""
+        self._sink.follow(cameras)
 
     def finish(self) -> None:
         """Deliver the remaining records, stopping at the first failed attempt; `join` waits for it."""
@@ -113,7 +117,8 @@ class Delivery:
         records = self._next_records()
         if not records:
             if not closing:
-                self._outbox.wait(self.name, _POLL, self._closing.is_set)
+                self._sink.connect()
+                self._outbox.wait(self.name, self._sink.tick, self._closing.is_set)
             return not closing
         if len(records) < self._sink.batch and self._sink.linger:
             self._closing.wait(self._sink.linger)

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from plate_nets.errors import InputError, SinkError
 from plate_nets.events import PlateEvent
-from plate_nets.sinks.base import Record
+from plate_nets.sinks.base import Notes, Record
 from plate_nets.sinks.sqlite_file import LOGS, Kind, SqliteFile, is_damage, reason
 from plate_nets.whole_file import whole_file
 
@@ -36,7 +36,8 @@ CREATE INDEX IF NOT EXISTS records_by_id ON records (id, revision);
 CREATE TABLE IF NOT EXISTS cursors (
     sink     TEXT PRIMARY KEY,
     sequence INTEGER NOT NULL,
-    dropped  INTEGER NOT NULL DEFAULT 0
+    dropped  INTEGER NOT NULL DEFAULT 0,
+    notes    TEXT NOT NULL DEFAULT ''
 ) STRICT;
 """
 _KIND = Kind("outbox", frozenset(("records", "cursors")), _SCHEMA)
@@ -175,6 +176,10 @@ class Outbox:
         count = "SELECT dropped FROM cursors WHERE sink = ?"
         return self._work(lambda database: int(database.execute(count, (sink,)).fetchone()[0]))
 
+    def notes(self, sink: str) -> Notes:
+        """What a sink keeps from one run to the next."""
+        return _SinkNotes(self, sink)
+
     def wait(self, sink: str, seconds: float, stop: Callable[[], bool]) -> None:
         """Wait until there is something for a sink, the seconds are over, or ``stop`` returns True after `wake`.
 
@@ -234,6 +239,8 @@ class Outbox:
 
     def _begin(self, database: sqlite3.Connection) -> None:
         database.execute("PRAGMA synchronous = FULL")
+        if "notes" not in {name for _, name, *_ in database.execute("PRAGMA table_info(cursors)")}:  # a file of 1.0
+            database.execute("ALTER TABLE cursors ADD COLUMN notes TEXT NOT NULL DEFAULT ''")
         database.executemany(
             "INSERT INTO cursors (sink, sequence) VALUES (?, 0) ON CONFLICT DO NOTHING",
             [(name,) for name in self._sinks],
@@ -314,6 +321,20 @@ class Outbox:
             database.execute("DELETE FROM records WHERE sequence IN (SELECT value FROM json_each(?))", (dropped,))
 
 
+class _SinkNotes(Notes):
+    def __init__(self, outbox: Outbox, sink: str) -> None:
+        self._outbox = outbox
+        self._sink = sink
+
+    def read(self) -> str:
+        query = "SELECT notes FROM cursors WHERE sink = ?"
+        return self._outbox._work(lambda database: str(database.execute(query, (self._sink,)).fetchone()[0]))
+
+    def write(self, text: str) -> None:
+        change = "UPDATE cursors SET notes = ? WHERE sink = ?"
+        self._outbox._work(lambda database: database.execute(change, (text, self._sink)))
+
+
 def _save(damaged: sqlite3.Connection, path: Path, newest: int) -> int:
     """Copy the readable records and cursors into a new file, continuing the sequence -> how many records."""
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as fresh:
@@ -326,8 +347,10 @@ def _save(damaged: sqlite3.Connection, path: Path, newest: int) -> int:
                 saved += 1
         ((newest,),) = fresh.execute("SELECT max(?, coalesce(max(sequence), 0)) FROM records", (newest,))
         with contextlib.suppress(sqlite3.Error):
-            cursors = damaged.execute("SELECT sink, min(sequence, ?), dropped FROM cursors", (newest,)).fetchall()
-            fresh.executemany("INSERT INTO cursors VALUES (?, ?, ?)", cursors)
+            cursors = damaged.execute(
+                "SELECT sink, min(sequence, ?), dropped, notes FROM cursors", (newest,)
+            ).fetchall()
+            fresh.executemany("INSERT INTO cursors VALUES (?, ?, ?, ?)", cursors)
         fresh.execute("INSERT OR REPLACE INTO sqlite_sequence (rowid, name, seq) VALUES (1, 'records', ?)", (newest,))
         fresh.execute("COMMIT")
     return saved

@@ -1,7 +1,7 @@
 """Puts events into the outbox, and delivers them from there to every sink."""
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from plate_nets.errors import InputError, SinkError
@@ -56,6 +56,11 @@ class Recorder:
         except SinkError as error:
             if not failed:
                 self._notice(f"{error}; events are kept in memory")
+
+    def follow(self, cameras: Callable[[], Mapping[str, bool]]) -> None:
+        """Let the sinks know the cameras: ``cameras()`` says by their ids whether pictures come."""
+        for each in self.deliveries:
+            each.follow(cameras)
 
     def close(self) -> None:
         """Give the sinks ten seconds to take the remaining records; the rest stays in the outbox."""

@@ -84,6 +84,8 @@ class MqttSettings(_Common):
     type: Literal["mqtt"] = "mqtt"
     url: str = field(repr=False)
     discovery: str | None = "homeassistant"
+    retain: bool = False
+    """Let the broker keep the last event of each camera."""
 
 
 SinkSettings = Annotated[
@@ -111,4 +113,4 @@ def open_sink(settings: SinkSettings) -> Sink:
         case WebhookSettings():
             return WebhookSink(settings.url, settings.secret, settings.headers)
         case MqttSettings():
-            return MqttSink(settings.url, settings.discovery)
+            return MqttSink(settings.url, settings.discovery, retain=settings.retain)

@@ -7,13 +7,14 @@ import hashlib
 import hmac
 import http
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import httpx
 
 from plate_nets.credentials import hide_credentials
 from plate_nets.errors import InputError, RecordRefused, SinkError
-from plate_nets.intake.http_answer import status_of
+from plate_nets.intake.http_answer import answer_of
+from plate_nets.proxies import http_variables, proxy_for
 from plate_nets.sinks.base import Record, Sink
 
 TIMEOUT = 10.0
@@ -31,9 +32,10 @@ def signature(secret: bytes, key: str, timestamp: str, body: bytes) -> str:
 
 
 class WebhookSink(Sink):
-    """POSTs one event per request; ``webhook-id`` is its idempotency key. Redirects are not followed.
+    """POSTs one event per request; ``webhook-id`` is its idempotency key.
 
-    Only the status of the answer counts: its text is shown nowhere, and long bodies are not read.
+    Only the status of the answer counts, with ``Retry-After``: its text is shown nowhere, and long bodies are not read.
+    Redirects are not followed, because another address may be another receiver; the error names it.
 
     Args:
         url: of the receiver; a user and password in it are sent as basic authentication.
@@ -62,7 +64,9 @@ class WebhookSink(Sink):
         # In the URL they would appear in httpx's log
         self._url = address.copy_with(username=None, password=None)
         self._timeout = timeout
-        self._client = httpx.AsyncClient(timeout=timeout, headers=headers, auth=auth)
+        self._proxy = proxy_for(address.host, http_variables(address.scheme))
+        direct: Mapping[str, None] = {} if self._proxy else {"all://": None, "http://": None, "https://": None}
+        self._client = httpx.AsyncClient(timeout=timeout, headers=headers, auth=auth, mounts=direct)
         self._loop = asyncio.Runner()  # httpx's limits apply to each read: a trickling server would never reach one
 
     def send(self, records: Sequence[Record]) -> None:
@@ -78,19 +82,33 @@ class WebhookSink(Sink):
             headers["webhook-signature"] = signature(self._secret, record.key, timestamp, body)
         try:
             request = self._client.stream("POST", self._url, content=body, headers=headers)
-            status = self._loop.run(status_of(request, self._timeout))
+            answer = self._loop.run(answer_of(request, self._timeout))
         except TimeoutError as error:
-            raise SinkError(f"no answer within {self._timeout:g} s") from error
+            raise SinkError(f"no answer within {self._timeout:g} s{self._by_proxy}") from error
         except httpx.HTTPError as error:
-            raise SinkError(f"no answer: {_why(error)}") from error
-        if status in _REFUSALS:
-            raise RecordRefused(_answered(status))
-        if not httpx.codes.is_success(status):
-            raise SinkError(_answered(status))
+            raise SinkError(f"no answer: {_why(error)}{self._by_proxy}") from error
+        if answer.status in _REFUSALS:
+            raise RecordRefused(_answered(answer.status))
+        if not httpx.codes.is_success(answer.status):
+            moved = "" if answer.location is None else self._moved(answer.location)
+            raise SinkError(f"{_answered(answer.status)}{moved}{self._by_proxy}", answer.retry_after)
 
     def close(self) -> None:
         self._loop.run(self._client.aclose())
         self._loop.close()
+
+    @property
+    def _by_proxy(self) -> str:
+        return f", through {self._proxy}" if self._proxy else ""
+
+    def _moved(self, location: str) -> str:
+        """Where a redirect leads, for the message."""
+        target = self._url.join(location)
+        if target == self._url:
+            return ", which leads to itself"
+        if target.scheme not in ("http", "https"):
+            return f", which leads to {_printable(str(target))}"
+        return f", which leads to {_printable(str(target))}; if that is right, write it into the sink's url"
 
 
 def _answered(status: int) -> str:
@@ -105,8 +123,12 @@ def _why(error: BaseException) -> str:
         if isinstance(cause, OSError) and cause.strerror:
             return cause.strerror
         cause = cause.__cause__ or cause.__context__
-    text = hide_credentials(str(error))[:_SHOWN] or type(error).__name__
-    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
+    return _printable(str(error)) or type(error).__name__
+
+
+def _printable(text: str) -> str:
+    """Text of the other side, without credentials."""
+    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in hide_credentials(text)[:_SHOWN])
 
 
 def _key(secret: str) -> bytes:

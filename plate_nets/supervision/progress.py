@@ -2,7 +2,6 @@
 
 import http.client
 import time
-import urllib.request
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from dataclasses import dataclass
 from prometheus_client.parser import text_string_to_metric_families
 
 from plate_nets.contract import PLATE_RECOGNITION
+from plate_nets.proxies import open_url
 
 _ENDED, _WAITING = "nv_inference_exec_count", "nv_inference_pending_request_count"
 _ANSWERED = "plates_frames"
@@ -66,9 +66,8 @@ class Progress:
 
 def read_metrics(url: str, timeout: float) -> str:
     """The text on a server's metrics port."""
-    with urllib.request.urlopen(url, timeout=timeout) as answer:
-        text: str = answer.read().decode()
-    return text
+    with open_url(url, timeout) as answer:
+        return answer.read().decode()
 
 
 def _read(metrics: str) -> tuple[int, dict[str, int]]:

@@ -81,6 +81,11 @@ class CameraStatus:
     length: float | None
     """Seconds of a file, if known."""
 
+    @property
+    def is_at_work(self) -> bool:
+        """Whether pictures come; also true once a file has ended."""
+        return self.state in ("online", "ended")
+
 
 @dataclass(frozen=True)
 class AnalysedFrame:

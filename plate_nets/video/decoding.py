@@ -18,6 +18,7 @@ from plate_nets.credentials import hide_credentials
 from plate_nets.errors import InputError, SourceError
 from plate_nets.intake.files import read_file
 from plate_nets.intake.video import open_device, open_stream, open_video
+from plate_nets.proxies import proxy_for
 from plate_nets.recognition.encoded import SUFFIXES
 from plate_nets.recognition.images import decode_image
 from plate_nets.recognition.reader import FrameLimits
@@ -191,6 +192,8 @@ def _open(address: SourceAddress, settings: DecodingSettings) -> InputContainer:
         }  # fmt: skip
     else:
         options = {"rw_timeout": microseconds, "timeout": microseconds, "use_wallclock_as_timestamps": "1"}
+        if address.endpoint and not proxy_for(address.endpoint[0], ("http_proxy",)):
+            options["http_proxy"] = ""  # FFmpeg itself would ask a proxy for this machine
     return open_stream(address.location, max_pixels, hardware, options)
 
 

@@ -10,8 +10,6 @@ from prometheus_client.registry import Collector
 from plate_nets.sinks.delivery import Delivery
 from plate_nets.video.analysis import CameraStatus
 
-_AT_WORK = ("online", "ended")
-
 
 class WatchStatus(Collector):
     """Cameras and sinks of a process.
@@ -33,7 +31,7 @@ class WatchStatus(Collector):
     def summary(self) -> dict[str, Any]:
         """The cameras that do not work and the sinks that fail; "serving" if there are none."""
         offline = {
-            camera.camera_id: camera.cause or camera.state for camera in self._cameras() if camera.state not in _AT_WORK
+            camera.camera_id: camera.cause or camera.state for camera in self._cameras() if not camera.is_at_work
         }
         failing = {delivery.name: error for delivery in self._deliveries if (error := delivery.state().error)}
         return {"state": "failing" if offline or failing else "serving", "offline": offline, "sinks": failing}
@@ -49,9 +47,7 @@ class WatchStatus(Collector):
             values = {name: getattr(camera, field) for name, camera in cameras.items()}
             return _family(CounterMetricFamily(f"plates_camera_{name}", text, labels=["camera"]), values)
 
-        yield gauge(
-            "online", "1 while pictures come", {name: camera.state in _AT_WORK for name, camera in cameras.items()}
-        )
+        yield gauge("online", "1 while pictures come", {name: camera.is_at_work for name, camera in cameras.items()})
         yield gauge(
             "frame_age_seconds",
             "Seconds since the newest analysed frame arrived",

@@ -112,6 +112,10 @@ class Watcher(Closing):
         """The state of each camera."""
         return [camera.status() for camera in self._cameras]
 
+    def at_work(self) -> dict[str, bool]:
+        """Whether pictures come, by the cameras' ids."""
+        return {each.camera_id: each.is_at_work for each in self.status()}
+
     def stop(self) -> None:
         """Request the end; the iterator still yields the events of the cars in view."""
         for camera in self._cameras:

@@ -15,7 +15,8 @@ from plate_nets.client.transports.calls import Call
 from plate_nets.client.url import ServerAddress
 from plate_nets.closing import Closing
 from plate_nets.control_key import KEY_VARIABLE
-from plate_nets.errors import ConnectionLost, InputError, ServerError, ServerUnavailable
+from plate_nets.errors import ConnectionLost, DeadlineExceeded, InputError, ServerError, ServerUnavailable
+from plate_nets.proxies import Proxy
 
 QUIET = 8.0
 """Seconds without an answer after which the client checks that the server is alive."""
@@ -95,13 +96,15 @@ class ClientTransport(Transport):
             if not re.fullmatch(r"[\t -~]*", value):  # a later error would quote it, and it may be a token
                 raise InputError(f"headers: {name}: expected printable ASCII characters")
         self._headers = dict(access.headers)
+        self._proxy: Proxy | None = None
+        """The proxy that the connections go through."""
         self._key_headers = self._headers_for(access.control_key) if access.control_key else {}
 
     def send(self, call: Call[T], seconds: float) -> T:
         """See `Transport.send`."""
         # A new dictionary, because NVIDIA's HTTP client changes it
         headers = self._headers | (self._key_headers if call.restricted else {})
-        with our_errors(self.address, call.restricted, bool(self._key_headers)):
+        with our_errors(self.address, call.restricted, bool(self._key_headers), self._proxy):
             return call.parse(self._exchange(call, headers, seconds))
 
     @staticmethod
@@ -115,11 +118,13 @@ class ClientTransport(Transport):
 
 
 @contextmanager
-def our_errors(address: ServerAddress, restricted: bool = False, with_key: bool = False) -> Iterator[None]:
+def our_errors(
+    address: ServerAddress, restricted: bool = False, with_key: bool = False, proxy: Proxy | None = None
+) -> Iterator[None]:
     """Turn a failure in the block into one of our errors.
 
     ``restricted``: a call to the restricted endpoints. It has no picture, so a refusal is never the picture's fault.
-    ``with_key``: the call carries a control key.
+    ``with_key``: the call carries a control key. ``proxy``: what it goes through.
     """
     from tritonclient.utils import InferenceServerException
 
@@ -129,6 +134,8 @@ def our_errors(address: ServerAddress, restricted: bool = False, with_key: bool 
         answer, fault = find_answer(error.message() or "", str(error.status()).removeprefix("StatusCode."))
         if answer is CONTROL_KEY:
             fault = _WRONG_KEY if with_key else _NO_KEY
+        if proxy and issubclass(answer.error, (ServerUnavailable, DeadlineExceeded)):
+            fault = f"{fault}, through {proxy}"
         if not issubclass(answer.error, InputError):
             raise answer.error(_message(address, fault)) from error
         raise (ServerError(f"{address}: {fault}") if restricted else answer.error(fault)) from error

@@ -12,6 +12,7 @@ from plate_nets.client.transports.base import QUIET, SILENT, ClientTransport, Se
 from plate_nets.client.transports.calls import Call
 from plate_nets.control_key import metadata as key_metadata
 from plate_nets.errors import ConnectionLost, ServerError
+from plate_nets.proxies import proxy_for
 
 # By default, gRPC's pauses between two attempts to connect grow to 2 minutes, in which every call fails at once
 _CHANNEL_OPTIONS = (
@@ -26,6 +27,8 @@ _WATCHING = (
     ("grpc.http2.ping_timeout_ms", round(SILENT * 1000)),  # a minute by default, even with a shorter keepalive timeout
     ("grpc.min_reconnect_backoff_ms", round(SILENT * 1000)),  # also the time limit for connecting
 )
+_PROXY_VARIABLES = ("grpc_proxy", "https_proxy", "http_proxy")
+"""Those that gRPC reads, the strongest first."""
 _BROKEN = ("Stream removed", "Socket closed", "Connection reset", "Broken pipe", "ping timeout", "GOAWAY")
 """gRPC's messages if a connection broke during a call."""
 _NEVER_SENT = "failed to connect"
@@ -41,6 +44,7 @@ class GrpcTransport(ClientTransport):
     def __init__(self, access: ServerAccess) -> None:
         super().__init__(access)
         self._closed = False
+        self._proxy = proxy_for(self.address.host, _PROXY_VARIABLES)
         self._client = tritonclient.grpc.InferenceServerClient(
             str(self.address),
             ssl=self.address.encrypted,
@@ -48,6 +52,7 @@ class GrpcTransport(ClientTransport):
             channel_args=[
                 *_CHANNEL_OPTIONS,
                 *(_WATCHING if access.watched else ()),
+                ("grpc.enable_http_proxy", int(self._proxy is not None)),
                 (
                     "plates.process",
                     os.getpid(),

@@ -3,6 +3,8 @@
 import asyncio
 import json
 import math
+import os
+import socket
 import threading
 import traceback
 from collections.abc import Iterator
@@ -218,6 +220,52 @@ def test_an_answer_without_outputs_is_an_error_of_the_server(transport: Transpor
     stub.outputs = False
     with pytest.raises(ServerError, match=f"^{transport.address}: the answer lacks twice, again"):
         transport.send(infer(DOUBLE, GIVEN), SECONDS)
+
+
+def proxied(monkeypatch: pytest.MonkeyPatch, proxy: str, excluded: str) -> None:
+    """Make this the only proxy of the environment."""
+    for name in [*os.environ]:
+        if name.lower().endswith("_proxy"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("http_proxy", proxy)
+    monkeypatch.setenv("no_proxy", excluded)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_a_server_on_this_machine_is_asked_without_a_proxy(
+    stub: StubServer, protocol: str, host: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proxied(monkeypatch, "http://127.0.0.1:9", "")
+    url = stub.url(protocol).replace("127.0.0.1", host)
+    with open_transport(ServerAccess(parse_url(url, protocol))) as transport:
+        assert transport.send(is_live(), SECONDS)
+
+
+@pytest.mark.parametrize("hangs", [True, False])
+def test_an_error_names_the_proxy_of_grpc(hangs: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1] if hangs else 9
+        proxied(monkeypatch, f"http://ann:s3cret@127.0.0.1:{port}", "10.0.0.0/8")
+        with (
+            open_transport(ServerAccess(parse_url("grpc://192.0.2.1:8001"))) as transport,
+            pytest.raises(
+                (ServerUnavailable, DeadlineExceeded), match=f"proxy http://127.0.0.1:{port} of http_proxy"
+            ) as failed,
+        ):
+            transport.send(is_live(), 1)
+    assert "s3cret" not in str(failed.value)
+
+
+@pytest.mark.parametrize("excluded", ["192.0.2.0/24", "192.0.2.1", "*"])
+def test_no_proxy_is_followed_by_grpc(excluded: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """192.0.2.1 answers nobody (RFC 5737), so that only the message can tell."""
+    proxied(monkeypatch, "http://127.0.0.1:9", excluded)
+    with (
+        open_transport(ServerAccess(parse_url("grpc://192.0.2.1:8001"))) as transport,
+        pytest.raises((ServerUnavailable, DeadlineExceeded)) as failed,
+    ):
+        transport.send(is_live(), 0.5)
+    assert "proxy" not in str(failed.value) and "127.0.0.1" not in str(failed.value)
 
 
 def test_a_refusal_is_an_input_error_only_if_the_call_has_a_picture(transport: Transport, stub: StubServer) -> None:

@@ -276,3 +276,17 @@ def test_a_foreign_database_is_not_changed(path: Path) -> None:
     ):
         Outbox(path, ["fast"])
     assert path.read_bytes() == before
+
+
+def test_notes_of_a_sink_are_kept_in_a_file_of_1_0_and_after_a_move(path: Path) -> None:
+    Outbox(path, ["hook", "mqtt"]).close()
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute("ALTER TABLE cursors DROP COLUMN notes")
+    with contextlib.closing(Outbox(path, ["hook", "mqtt"])) as outbox:
+        assert outbox.notes("mqtt").read() == ""
+        outbox.notes("mqtt").write("known")
+        path.rename(path.with_name("moved"))
+        outbox.append(event(1))
+        assert outbox.notes("mqtt").read() == "known"
+    with contextlib.closing(Outbox(path, ["hook", "mqtt"])) as outbox:
+        assert [outbox.notes(name).read() for name in ("hook", "mqtt")] == ["", "known"]

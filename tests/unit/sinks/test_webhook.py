@@ -5,10 +5,15 @@ import gzip
 import hashlib
 import hmac
 import json
+import os
+import queue
 import resource
 import socket
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from pathlib import Path
 
 import pytest
@@ -93,6 +98,131 @@ def test_failures_lose_no_record_and_refusals_do_not_stop_delivery(receiver: Rec
     outbox.close()
 
 
+def in_seconds(seconds: float) -> str:
+    return format_datetime(datetime.now(UTC) + timedelta(seconds=seconds), usegmt=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "least", "most"),
+    [
+        ("3", 3, 3),
+        (in_seconds(3600), 300, 300),
+        (in_seconds(200), 100, 200),
+        ("31536000", 300, 300),
+        ("9" * 5000, 300, 300),
+        *(
+            (text, None, None)
+            for text in ("0", "-5", "soon", "", "1e3", "٣", in_seconds(-60), "Fri, 99 Nov 2026 99:99:99")
+        ),
+    ],
+)
+def test_the_sink_waits_as_long_as_the_receiver_asks_within_limits(
+    receiver: Receiver, text: str, least: float | None, most: float | None
+) -> None:
+    receiver.answers, receiver.headers = [429], {"Retry-After": text.encode().decode("latin-1")}
+    with WebhookSink(receiver.url) as sink, pytest.raises(SinkError, match="answered 429 Too Many Requests") as failed:
+        sink.send([record()])
+    asked = failed.value.retry_after
+    assert (asked is None and least is None) or (asked is not None and least is not None and least <= asked <= most)  # type: ignore[operator]
+
+
+def test_the_date_of_an_answer_is_compared_with_the_clock_of_the_receiver(hostile: Callable[[Answer], int]) -> None:
+    def answer(connection: socket.socket) -> None:
+        dates = "date: Thu, 01 Jan 1970 00:00:00 GMT\r\nretry-after: Thu, 01 Jan 1970 00:00:07 GMT"
+        connection.sendall(f"HTTP/1.1 503 x\r\n{dates}\r\ncontent-length: 0\r\n\r\n".encode())
+
+    with WebhookSink(address(hostile(answer))) as sink, pytest.raises(SinkError) as failed:
+        sink.send([record()])
+    assert failed.value.retry_after == 7
+
+
+def test_a_long_retry_after_delays_no_end(receiver: Receiver, tmp_path: Path) -> None:
+    receiver.answers, receiver.headers = [503], {"Retry-After": "300"}
+    said: queue.Queue[str] = queue.Queue()
+    outbox = Outbox(tmp_path / "outbox.sqlite", ["hook"])
+    delivery = Delivery("hook", WebhookSink(receiver.url), outbox, said.put, first_pause=0.01)
+    outbox.append(event(0))
+    assert said.get(timeout=60) == "hook: answered 503 Service Unavailable; records wait in the outbox"
+    assert finish_all([delivery], 60) == []
+    assert delivery.state().failures == 1 and receiver.received == []  # it has not asked again before that
+    outbox.close()
+
+
+@pytest.mark.parametrize("code", [301, 302, 307, 308])
+@pytest.mark.parametrize(
+    ("location", "said"),
+    [
+        ("{other}/new", "leads to {other}/new; if that is right, write it into the sink's url"),
+        ("/new?token=s3cret", "leads to {own}/new?token=***; if that is right, write it into the sink's url"),
+        ("http://bob:pw@other.example/", "leads to http://other.example/; if that is right, write it into"),
+        ("{own}/hook", "leads to itself"),
+        ("", "leads to itself"),
+        ("file:///etc/passwd", "leads to file:/etc/passwd"),
+        ("/" + "x" * 9000, "leads to {own}/xxxx"),
+    ],
+)
+def test_a_redirect_is_named_and_not_followed(receiver: Receiver, code: int, location: str, said: str) -> None:
+    with closing(Receiver()) as other:
+        places = {"own": receiver.url.removesuffix("/hook"), "other": other.url.removesuffix("/hook")}
+        receiver.answers, receiver.headers = [code], {"Location": location.format(**places)}
+        url = receiver.url.replace("://", "://ann:s%40crt@")
+        with WebhookSink(url, "a secret") as sink, pytest.raises(SinkError, match=f"^answered {code} ") as failed:
+            sink.send([record()])
+        assert other.received == []
+    text = str(failed.value)
+    assert said.format(**places) in text and len(text) < 400
+    assert not any(secret in text for secret in ("crt", "s3cret", "pw@"))
+
+
+@pytest.fixture
+def proxied(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Makes this the proxy of the environment, whatever was before."""
+
+    def use(url: str) -> None:
+        for name in [*os.environ]:
+            if name.lower().endswith("_proxy"):
+                monkeypatch.delenv(name)
+        monkeypatch.setenv("http_proxy", url)
+
+    return use
+
+
+def test_a_receiver_on_this_machine_is_reached_without_a_proxy(
+    receiver: Receiver, proxied: Callable[[str], None]
+) -> None:
+    proxied("http://127.0.0.1:9")
+    for host in ("127.0.0.1", "localhost"):
+        with WebhookSink(receiver.url.replace("127.0.0.1", host)) as sink:
+            sink.send([record()])
+    assert len(receiver.received) == 2
+
+
+def proxy_error(connection: socket.socket) -> None:
+    connection.sendall(b"HTTP/1.1 502 x\r\ncontent-length: 0\r\n\r\n")
+
+
+def hangs(connection: socket.socket) -> None:
+    while connection.recv(1024):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [(proxy_error, "answered 502 Bad Gateway"), (hangs, "no answer within 1 s"), (None, "no answer")],
+)
+def test_a_failing_proxy_is_named(
+    hostile: Callable[[Answer], int], proxied: Callable[[str], None], answer: Answer | None, said: str
+) -> None:
+    port = hostile(answer) if answer else 9
+    proxied(f"http://ann:s3cret@127.0.0.1:{port}")
+    with (
+        WebhookSink("http://receiver.example/hook", timeout=1) as sink,
+        pytest.raises(SinkError, match=f"^{said}.*, through the proxy http://127.0.0.1:{port} of http_proxy") as failed,
+    ):
+        sink.send([record()])
+    assert "s3cret" not in str(failed.value)
+
+
 BOMB = gzip.compress(bytes(1 << 27))
 
 
@@ -150,7 +280,18 @@ def test_a_missing_answer_is_reported_in_time(hostile: Callable[[Answer], int]) 
         sink.send([record()])
 
 
-@pytest.mark.parametrize(("answer", "said"), [(control_bytes, "answered 500 Internal Server Error"), (no_http, "no ")])
+def redirect_to_no_address(connection: socket.socket) -> None:
+    connection.sendall(b"HTTP/1.1 301 x\r\nlocation: http://h:\xff]0;owned/\r\ncontent-length: 0\r\n\r\n")
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (control_bytes, "answered 500 Internal Server Error"),
+        (no_http, "no "),
+        (redirect_to_no_address, "no answer: Invalid URL in location header"),
+    ],
+)
 def test_text_of_the_other_side_does_not_reach_the_terminal(
     hostile: Callable[[Answer], int], answer: Answer, said: str
 ) -> None:

@@ -255,7 +255,10 @@ def camera() -> Iterator[str]:
     thread.join()
 
 
-def test_a_camera_of_jpegs_over_http_is_read(camera: str) -> None:
+@pytest.mark.parametrize("proxy", ["", "http://127.0.0.1:9"])
+def test_a_camera_of_jpegs_over_http_is_read(camera: str, proxy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", proxy)
+    monkeypatch.setenv("no_proxy", "")
     found = Watched(f"http://ann:secret@{camera}/mjpeg")
     assert [round(float(frame.bgr().mean()), -1) for frame in found.frames] == [40, 80, 120]
 
