@@ -88,7 +88,7 @@ def inspect(encoded: bytes) -> EncodedPicture | None:
         if encoded.startswith(b"BM"):
             return _bmp(encoded)
         if is_heif(encoded):
-            return EncodedPicture(*check_heif(encoded), 1, encoded)
+            return EncodedPicture(*check_heif(encoded), encoded)
     except Unreadable as error:
         raise DamagedPicture(str(error)) from error
     except (struct.error, IndexError) as error:

@@ -23,6 +23,10 @@ _LEAST = 1 << 20
 """Tiles up to this number of pixels in total are accepted for a picture of any size."""
 
 
+_UPRIGHT = ((1, 8, 3, 6), (4, 5, 2, 7), (2, 7, 4, 5))
+"""Mirrored not, top to bottom or left to right, after this number of quarter turns to the left -> EXIF orientation."""
+
+
 class Unreadable(ValueError):
     """The structure is damaged, or is none of those that are read; the message says why."""
 
@@ -33,10 +37,31 @@ class _Meta:
 
     primary: int | None = None
     kinds: dict[int, bytes] = field(default_factory=dict)
-    sizes: dict[int, tuple[int, int]] = field(default_factory=dict)
+    properties: dict[int, dict[bytes, bytes]] = field(default_factory=dict)
+    """The content of its properties, by kind."""
     tiles: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    auxiliary: set[int] = field(default_factory=set)
+    """Masks, depth and gain maps."""
     places: dict[int, tuple[int, int]] = field(default_factory=dict)
     """Where an item's data begins and ends, if it is in one piece."""
+
+    def size(self, item: int | None) -> tuple[int, int] | None:
+        """Height and width of an item as coded; None if it has none."""
+        declared = self.properties.get(item or 0, {}).get(b"ispe")
+        if declared is None:
+            return None
+        w, h = struct.unpack_from(">II", declared, 4)
+        return h, w
+
+    def parts(self, item: int) -> tuple[int, ...]:
+        """The coded items that an item is made of: its tiles, or itself."""
+        return self.tiles.get(item, ()) if self.kinds.get(item) == b"grid" else (item,)
+
+    def orientation(self) -> int:
+        """The EXIF orientation that corresponds to the turn and the mirror of the primary picture."""
+        own = self.properties.get(self.primary or 0, {})
+        turns = own[b"irot"][0] & 3 if b"irot" in own else 0
+        return _UPRIGHT[1 + (own[b"imir"][0] & 1) if b"imir" in own else 0][turns]
 
 
 def is_heif(encoded: bytes) -> bool:
@@ -48,8 +73,10 @@ def is_heif(encoded: bytes) -> bool:
     return any(brands[at : at + 4] in _BRANDS for at in range(0, len(brands), 4) if at != 4)
 
 
-def check_heif(encoded: bytes) -> tuple[str, int, int]:
-    """The bytes of a picture -> its format, a value of `CODECS`, and its height and width.
+def check_heif(encoded: bytes) -> tuple[str, int, int, int]:
+    """The bytes of a picture -> its format, a value of `CODECS`, its height and width, and its EXIF orientation.
+
+    They are those of what the decoder gives: libheif crops and turns a HEIC itself. EXIF and XMP do not count.
 
     Raises:
         Unreadable: a length exceeds the data, a part is missing, it is animated, or its tiles have too many pixels.
@@ -64,10 +91,10 @@ def check_heif(encoded: bytes) -> tuple[str, int, int]:
             meta = _meta(encoded, start, end, budget)
     if meta is None or meta.primary is None:
         raise Unreadable("no primary picture")
-    kind, size = meta.kinds.get(meta.primary, b""), meta.sizes.get(meta.primary)
+    kind, size = meta.kinds.get(meta.primary, b""), meta.size(meta.primary)
     if size is None:
         raise Unreadable("its primary picture has no size")
-    parts = meta.tiles.get(meta.primary, ()) if kind == b"grid" else (meta.primary,)
+    parts = meta.parts(meta.primary)
     kinds = {meta.kinds.get(part) for part in parts}
     codec = kinds.pop() if len(kinds) == 1 else None
     if codec not in CODECS:
@@ -75,14 +102,26 @@ def check_heif(encoded: bytes) -> tuple[str, int, int]:
         raise Unreadable(f"its primary picture is of kind {found!r}, neither HEVC nor AV1, nor tiles of one of them")
     h, w = size
     most = max(_SEVERAL * h * w, _LEAST)
-    coded = sum(th * tw for th, tw in (meta.sizes.get(part, (0, 0)) for part in parts))
-    if coded > most:
-        raise Unreadable(f"its {len(parts)} tiles have {coded} pixels, far more than its {w}x{h}")
+    for item in (meta.primary, *meta.auxiliary):  # a mask is decoded with the picture
+        shown = meta.parts(item)
+        coded = sum(th * tw for th, tw in (meta.size(part) or (0, 0) for part in shown))
+        if coded > most:
+            raise Unreadable(f"its {len(shown)} tiles have {coded} pixels, far more than its {w}x{h}")
     for item in (item for item, kind in meta.kinds.items() if kind == b"av01"):  # libavif also decodes a mask
         for ch, cw in _coded_sizes(encoded, *meta.places.get(item, (0, 0)), budget):
             if ch * cw * len(parts) > most:
                 raise Unreadable(f"it has a picture of {cw}x{ch} pixels, far more than its {w}x{h}")
-    return CODECS[codec], h, w
+    orientation = meta.orientation()
+    if CODECS[codec] == "AVIF":
+        return CODECS[codec], h, w, orientation
+    if crop := meta.properties[meta.primary].get(b"clap"):
+        w, w_parts, h, h_parts = struct.unpack_from(">IIII", crop)
+        if not w_parts or not h_parts or w // w_parts > size[1] or h // h_parts > size[0]:
+            raise Unreadable("its crop is larger than its picture")
+        h, w = h // h_parts, w // w_parts
+        if size[0] * size[1] > max(_SEVERAL * h * w, _LEAST):
+            raise Unreadable(f"its crop of {w}x{h} pixels is far smaller than its {size[1]}x{size[0]}")
+    return (CODECS[codec], w, h, 1) if orientation >= 5 else (CODECS[codec], h, w, 1)
 
 
 def _boxes(data: bytes, at: int, end: int, budget: Iterator[int]) -> Iterator[tuple[bytes, int, int]]:
@@ -117,7 +156,7 @@ def _meta(data: bytes, start: int, end: int, budget: Iterator[int]) -> _Meta:
         elif kind == b"iloc":
             meta.places.update(_places(data, at, budget))
         elif kind == b"iprp":
-            meta.sizes.update(_sizes(data, at, stop, budget))
+            meta.properties.update(_properties(data, at, stop, budget))
         elif kind == b"iref":
             for entry, place, limit in _boxes(data, at + 4, stop, budget):
                 number = struct.calcsize(wide)
@@ -125,21 +164,23 @@ def _meta(data: bytes, start: int, end: int, budget: Iterator[int]) -> _Meta:
                 (count,) = struct.unpack_from(">H", data, place + number)
                 if place + number + 2 + count * number > limit:
                     raise Unreadable("its references extend past the end of their box")
+                if entry == b"auxl":
+                    meta.auxiliary.add(item)
                 if entry == b"dimg" and item not in meta.tiles:
                     _spend(budget, count)
                     meta.tiles[item] = struct.unpack_from(f">{count}{wide[1]}", data, place + number + 2)
     return meta
 
 
-def _sizes(data: bytes, start: int, end: int, budget: Iterator[int]) -> dict[int, tuple[int, int]]:
-    """The `iprp` box -> height and width of the items that have one."""
-    properties: list[tuple[int, int] | None] = [None]  # counted from 1
-    sizes: dict[int, tuple[int, int]] = {}
+def _properties(data: bytes, start: int, end: int, budget: Iterator[int]) -> dict[int, dict[bytes, bytes]]:
+    """The `iprp` box -> the properties of each item by kind, of several the first."""
+    known: list[tuple[bytes, bytes]] = [(b"", b"")]  # counted from 1
+    properties: dict[int, dict[bytes, bytes]] = {}
     for kind, at, stop in _boxes(data, start, end, budget):
         if kind == b"ipco":
-            for entry, place, _ in _boxes(data, at, stop, budget):
-                w, h = struct.unpack_from(">II", data, place + 4) if entry == b"ispe" else (0, 0)
-                properties.append((h, w) if entry == b"ispe" else None)
+            known += (
+                (entry, data[place : min(limit, place + 64)]) for entry, place, limit in _boxes(data, at, stop, budget)
+            )
         elif kind == b"ipma":
             version, wide = data[at], data[at + 3] & 1
             (entries,) = struct.unpack_from(">I", data, at + 4)
@@ -150,11 +191,10 @@ def _sizes(data: bytes, start: int, end: int, budget: Iterator[int]) -> dict[int
                 _spend(budget, 1 + count)
                 for index in struct.unpack_from(f">{count}{'H' if wide else 'B'}", data, at):
                     index &= 0x7FFF if wide else 0x7F
-                    size = properties[index] if index < len(properties) else None
-                    if size is not None:
-                        sizes.setdefault(item, size)
+                    if index < len(known):
+                        properties.setdefault(item, {}).setdefault(*known[index])
                 at += count << wide
-    return sizes
+    return properties
 
 
 def _places(data: bytes, at: int, budget: Iterator[int]) -> dict[int, tuple[int, int]]:

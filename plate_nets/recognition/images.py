@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 import cv2
 import numpy as np
 import simplejpeg
-from PIL import Image, ImageOps, features
+from PIL import Image, features
 from PIL.AvifImagePlugin import AvifImageFile
 from PIL.BmpImagePlugin import BmpImageFile
 from PIL.ImageFile import ImageFile
@@ -111,8 +111,7 @@ def _decode(picture: EncodedPicture) -> cv2.typing.MatLike:
                 raise
         else:
             return frame
-    opened = _opener(picture.kind)(io.BytesIO(picture.data))
-    image: Image.Image = ImageOps.exif_transpose(opened) if picture.kind == "AVIF" else opened
+    image: Image.Image = _opener(picture.kind)(io.BytesIO(picture.data))
     if image.mode.startswith("I;16"):  # Pillow would clip it
         return cv2.cvtColor((np.asarray(image) >> 8).astype(np.uint8), cv2.COLOR_GRAY2BGR)
     image = image.convert("RGB")

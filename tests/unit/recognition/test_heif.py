@@ -84,7 +84,7 @@ def test_a_picture_of_tiles_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pillow_heif.options, "GRID_TILE_SIZE", 64)
     encoded = heic(Image.fromarray(compose(200, 300)[..., ::-1]))
     assert b"grid" in encoded
-    assert check_heif(encoded) == ("HEIC", 200, 300)
+    assert check_heif(encoded) == ("HEIC", 200, 300, 1)
     np.testing.assert_array_equal(decode_image(encoded, LIMITS), compose(200, 300))
 
 
@@ -95,7 +95,7 @@ def test_the_48_megapixels_of_a_phone_are_within_the_limits() -> None:
     sizes = {1: (8064, 6048), 195: (4032, 3024), 196: (416, 312), **dict.fromkeys(tiles + gains, (512, 512))}
     few = {item: size for item, size in sizes.items() if item < 127}  # links to properties by a byte
     encoded = built(kinds, {**few}, {1: tiles[:125], 195: gains})
-    assert check_heif(encoded) == ("HEIC", 6048, 8064)
+    assert check_heif(encoded) == ("HEIC", 6048, 8064, 1)
 
 
 @pytest.mark.parametrize("orientation", [1, 3, 6, 8])
@@ -104,13 +104,19 @@ def test_a_turned_heic_is_turned_once(orientation: int) -> None:
     exif = Image.Exif()
     exif[0x0112] = orientation
     turns = {1: 0, 3: 2, 6: -1, 8: 1}[orientation]
-    np.testing.assert_array_equal(decode_image(heic(exif=exif.tobytes()), LIMITS), np.rot90(CAR, turns))
+    encoded = heic(exif=exif.tobytes())
+    found = decode_image(encoded, LIMITS)
+    np.testing.assert_array_equal(found, np.rot90(CAR, turns))
+    assert check_heif(encoded)[1:] == (*found.shape[:2], 1)
 
 
 TILE = {1: b"grid", 2: b"hvc1"}
 BOMBS = {
     "a grid of 65535 x 65535": built(TILE, {1: (65535, 65535), 2: (512, 512)}, {1: [2] * 16384}),
     "a tile shown a thousand times": built(TILE, {1: (512, 512), 2: (4096, 4096)}, {1: [2] * 1000}),
+    "a mask of 65535 x 65535": built(
+        {1: b"hvc1", 2: b"hvc1"}, {1: (64, 64), 2: (65535, 65535)}, more=full(b"iref", box(b"auxl", b"\0\2\0\1\0\1"))
+    ),
     "tiles without an end": built(TILE, {1: (512, 512), 2: (8, 8)}, {1: [2] * 65535}),
     "a thousand items and more": built(dict.fromkeys(range(1, 30000), b"hvc1"), {1: (64, 64)}),
     "a loop of references": built({1: b"grid", 2: b"grid"}, {1: (64, 64), 2: (64, 64)}, {1: [2], 2: [1]}),
