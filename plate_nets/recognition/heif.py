@@ -103,10 +103,9 @@ def check_heif(encoded: bytes) -> tuple[str, int, int, int]:
     h, w = size
     most = max(_SEVERAL * h * w, _LEAST)
     for item in (meta.primary, *meta.auxiliary):  # a mask is decoded with the picture
-        shown = meta.parts(item)
-        coded = sum(th * tw for th, tw in (meta.size(part) or (0, 0) for part in shown))
+        coded = sum(th * tw for th, tw in (meta.size(part) or (0, 0) for part in meta.parts(item)))
         if coded > most:
-            raise Unreadable(f"its {len(shown)} tiles have {coded} pixels, far more than its {w}x{h}")
+            raise Unreadable(f"it is coded in {coded} pixels, far more than its {w}x{h}")
     for item in (item for item, kind in meta.kinds.items() if kind == b"av01"):  # libavif also decodes a mask
         for ch, cw in _coded_sizes(encoded, *meta.places.get(item, (0, 0)), budget):
             if ch * cw * len(parts) > most:
