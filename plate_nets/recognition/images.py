@@ -92,7 +92,7 @@ def decode_image(encoded: bytes, limits: FrameLimits) -> Frame:
     try:
         frame = _decode(picture)
     except (OSError, SyntaxError, ValueError, EOFError, RuntimeError) as error:  # Pillow's, for damaged data
-        raise InputError(f"{_EXPECTED}, got a damaged or truncated {picture.kind} of {len(encoded)} bytes") from error
+        raise InputError(f"{_EXPECTED}, got a damaged or truncated one of {len(encoded)} bytes") from error
     return np.asarray(_UPRIGHT[picture.orientation](frame), np.uint8)
 
 
