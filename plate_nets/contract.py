@@ -42,7 +42,7 @@ FRAME = TensorSpec("input__0", "UINT8", (-1, -1, 3))
 """BGR frame, as from ``cv2.imread``."""
 
 IMAGE = TensorSpec("image", "UINT8", (-1,))
-"""Encoded JPEG, PNG, WebP or BMP."""
+"""Encoded JPEG, PNG, WebP, BMP, HEIC or AVIF."""
 
 PICTURE = (replace(FRAME, optional=True), replace(IMAGE, optional=True))
 """A picture, raw or encoded: exactly one of the two."""

@@ -1,10 +1,13 @@
 """Frames for tests: drawn plates on a plain ground, so that every box and text is known."""
 
+import io
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import cv2
 import numpy as np
+import pillow_heif
+from PIL import Image
 
 from plate_nets.plates import default_scheme
 from plate_nets.types import Box, Frame
@@ -46,6 +49,11 @@ def hard_to_read(frame: Frame) -> Frame:
 
 def encode(frame: Frame, suffix: str = ".png") -> bytes:
     """A frame -> the bytes of a picture file."""
+    if suffix in (".heic", ".avif"):
+        pillow_heif.register_heif_opener()
+        file = io.BytesIO()
+        Image.fromarray(frame[..., ::-1]).save(file, {".heic": "HEIF", ".avif": "AVIF"}[suffix], quality=95)
+        return file.getvalue()
     done, encoded = cv2.imencode(suffix, frame)
     assert done, suffix
     return encoded.tobytes()

@@ -3,9 +3,9 @@
 import errno
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -15,6 +15,7 @@ from plate_nets.batch.storage import Folder, is_uri
 from plate_nets.errors import BatchError, InputTooLarge
 from plate_nets.intake.files import check_file
 from plate_nets.recognition.encoded import SUFFIXES
+from plate_nets.recognition.left_out import LeftOut
 from plate_nets.recognition.reader import FrameLimits, check_bytes
 
 PARQUET = ".parquet"
@@ -52,15 +53,15 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class FolderSource:
-    """All pictures below a folder, recognised by their suffix."""
+    """All pictures below a folder, recognised by their suffix; ``left_out`` knows what was not listed."""
 
     folder: Folder
+    left_out: LeftOut = field(default_factory=LeftOut, compare=False)
 
     def photos(self) -> Iterator[tuple[str, str]]:
         """As `Source.photos`; names are relative to the folder."""
-        for name in self.folder.walk():
-            if PurePosixPath(name).suffix.lower() in SUFFIXES:
-                yield name, name
+        for name in filter(self.left_out.takes, self.folder.walk()):
+            yield name, name
 
     def read(self, name: str) -> bytes:
         """As `Source.read`."""

@@ -72,13 +72,14 @@ def batch(
     from plate_nets.batch.engines import local, on_ray
     from plate_nets.batch.manifest import Part
     from plate_nets.batch.readers import ReaderSettings
-    from plate_nets.batch.sources import find_source
+    from plate_nets.batch.sources import FolderSource, find_source
     from plate_nets.batch.storage import Folder
     from plate_nets.batch.verification import verify
 
     check_detail(detail, url)
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     folder, own = Folder(out), Part(part, parts)
+    note = ""
     if not check:
         settings = {"limits": frame_limits()} if url else local_settings()
         if detail:
@@ -97,7 +98,10 @@ def batch(
         )
         with at_work_in(folder, own):
             with console.status("Waiting for part 0 to list the photos" if part else "Listing the photos"):
-                job = begin(find_source(source, column), source, column, folder, reader, shard_size, own)
+                photos = find_source(source, column)
+                job = begin(photos, source, column, folder, reader, shard_size, own)
+            if isinstance(photos, FolderSource):
+                note = photos.left_out.note()
             shards = job.manifest.missing(folder.names(), own)
             console.print(
                 f"{counted(job.manifest.photos, 'photo')} in {counted(job.manifest.shards, 'shard')}, "
@@ -114,6 +118,8 @@ def batch(
     typer.echo(f"{counts.rows} of {counted(counts.photos, 'photo')}, {counted(counts.plates, 'plate')}")
     for code, count in sorted(counts.errors.items()):
         typer.echo(f"{counted(count, 'photo')} failed: {code}")
+    if note:
+        typer.echo(f"plates: {note}", err=True)
     if not counts.complete:
         typer.echo(
             f"plates: {out}: {counted(counts.missing, 'photo')} missing, {counts.doubled} doubled, "

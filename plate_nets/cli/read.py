@@ -36,6 +36,7 @@ from plate_nets.extras import needs
 from plate_nets.intake.files import read_file
 from plate_nets.plates import PlateScheme, default_scheme
 from plate_nets.recognition.encoded import SUFFIXES
+from plate_nets.recognition.left_out import LeftOut
 from plate_nets.recognition.reader import VehicleReader, check_sure
 from plate_nets.server import EmbeddedTriton
 from plate_nets.server.installation import default_kind
@@ -89,11 +90,11 @@ def read(
 
     Exit code: 0 if all pictures were read, 1 if some failed, 2 if the usage is wrong or no server answers.
     """
-    sources = list(find_pictures(paths))
+    left_out = LeftOut()
+    sources = list(find_pictures(paths, left_out))
     if not sources:
-        raise InputError(
-            f"no picture found in {', '.join(map(shown, paths))}; looked for {', '.join(sorted(SUFFIXES))}"
-        )
+        wanted = f"no picture found in {', '.join(map(shown, paths))}; looked for {', '.join(sorted(SUFFIXES))}"
+        raise InputError("; ".join(filter(None, (wanted, left_out.note()))))
     if not any(os.path.lexists(source.path) for source in sources):  # checked before a server starts
         raise InputError(f"no such file or folder: {', '.join(map(shown, paths))}")
     if csv:
@@ -117,13 +118,15 @@ def read(
             failed += picture.error is not None
             for output in outputs:
                 output.write(picture)
+    if note := left_out.note():
+        typer.echo(f"plates: {note}", err=True)
     if failed:
         typer.echo(f"plates: {failed} of {counted(len(sources), 'picture')} failed", err=True)
         raise typer.Exit(SOME_FAILED)
 
 
-def find_pictures(paths: Iterable[Path]) -> Iterator[Source]:
-    """Files as given, whatever their names, and everything below folders that looks like a picture, sorted.
+def find_pictures(paths: Iterable[Path], left_out: LeftOut) -> Iterator[Source]:
+    """Files as given, whatever their names, and everything below folders that is named like a picture, sorted.
 
     Links to folders are followed, each folder once. Annotated pictures of an earlier run are skipped. A folder that
     does not open becomes a source that fails.
@@ -132,12 +135,12 @@ def find_pictures(paths: Iterable[Path]) -> Iterator[Source]:
         if not os.path.isdir(path):  # noqa: PTH112  Path.is_dir raises where a folder above may not be entered
             yield Source(path, Path(path.name))
             continue
-        for found in sorted(_files_below(path)):
+        for found in sorted(_files_below(path, left_out)):
             if not is_annotated(found):
                 yield Source(found, found.relative_to(path))
 
 
-def _files_below(path: Path) -> list[Path]:
+def _files_below(path: Path, left_out: LeftOut) -> list[Path]:
     found: list[Path] = []
     seen: set[str] = set()
 
@@ -150,7 +153,7 @@ def _files_below(path: Path) -> list[Path]:
             folders.clear()
             continue
         seen.add(real)
-        found += (Path(folder, name) for name in files if Path(name).suffix.lower() in SUFFIXES)
+        found += filter(left_out.takes, (Path(folder, name) for name in files))
     return found
 
 

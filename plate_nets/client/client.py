@@ -129,8 +129,8 @@ class PlateClient(Closing):
         """A picture -> its plates, highest detector score first.
 
         Args:
-            image: a BGR frame (H, W, 3) uint8, as ``cv2.imread`` gives it, or the bytes of a JPEG, PNG, WebP or BMP
-                file.
+            image: a BGR frame (H, W, 3) uint8, as ``cv2.imread`` gives it, or the bytes of a JPEG, PNG, WebP, BMP,
+                HEIC or AVIF file.
             evidence: also return the ``logits`` of each plate and the ``characters`` of its reading, 1.7 kB more per
                 plate.
             appearance: also return the country and the colour of each plate; a client of several schemes always does.

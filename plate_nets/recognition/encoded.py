@@ -1,10 +1,9 @@
 """Checks the structure of an encoded picture without decoding it. Untrusted bytes come here first.
 
-Decoders trust what they read: OpenCV's PNG reader allocates the length that a chunk declares, its release 4.11 crashes
-on animated pictures, and a JPEG of a megabyte may need thousands of passes over its pixels. So each structure is
-checked here, in plain Python: every length lies within the data, animation is refused, and the number of passes is
-limited. Layouts: PNG (ISO/IEC 15948), JPEG (ITU-T T.81), WebP container (RFC 9649), BMP (the headers of Windows 3 and
-later).
+Decoders trust what they read: one allocates the length that a PNG's chunk declares, and a JPEG of a megabyte may need
+thousands of passes over its pixels. So each structure is checked here, in plain Python: every length lies within the
+data, and the number of passes is limited. Layouts: PNG (ISO/IEC 15948), JPEG (ITU-T T.81), WebP container (RFC 9649),
+BMP (the headers of Windows 3 and later); HEIC and AVIF in `plate_nets.recognition.heif`.
 """
 
 import re
@@ -12,7 +11,9 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-SUFFIXES = frozenset((".jpg", ".jpeg", ".png", ".webp", ".bmp"))
+from plate_nets.recognition.heif import Unreadable, check_heif, is_heif
+
+SUFFIXES = frozenset((".jpg", ".jpeg", ".png", ".webp", ".bmp", ".heic", ".heif", ".hif", ".avif"))
 """Suffixes of the picture files that are read from a folder, in lower case."""
 
 MAX_SCANS = 100
@@ -27,11 +28,10 @@ MAX_PARTS = 100_000
 """Chunks or segments of one picture. 100,000 take 0.1 s; the largest PNG in chunks of 8 kB has 8,192."""
 
 _PNG = b"\x89PNG\r\n\x1a\n"
-_DECODED = frozenset((b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND"))
-"""PNG chunks that pixels depend on. All others, such as texts and profiles, are removed, since they may unpack to
-any size."""
+_DECODED = frozenset((b"IHDR", b"PLTE", b"IDAT", b"IEND"))
+"""PNG chunks that colours depend on. All others are removed: texts and profiles may unpack to any size, and without its
+animation a PNG is its first picture."""
 _CHUNK = struct.Struct(">I4s")
-_ANIMATED = frozenset((b"acTL", b"fcTL", b"fdAT"))
 _MARKER = re.compile(rb"\xff([^\x00\xd0-\xd7\xff])", re.DOTALL)
 """A JPEG marker within entropy-coded data: not a stuffed FF and not a restart. It matches only the last of several
 FF, because a pattern for all of them would scan a long run once for each byte."""
@@ -41,6 +41,9 @@ _PROGRESSIVE = 0xC2
 _ACCEPTED = frozenset((0xC0, 0xC1, _PROGRESSIVE))
 """Frames with Huffman codes, which every browser reads. Arithmetic codes take a decoder six times as long."""
 _EXIF = b"Exif\0\0"
+_XMP_PNG, _XMP_JPEG = b"XML:com.adobe.xmp\0", b"http://ns.adobe.com/xap/1.0/\0"
+_XMP_ORIENTATION = re.compile(rb"""tiff:Orientation(?:\s*=\s*["']|>)\s*([1-8])\b""")
+"""As an attribute or an element of RDF, as Pillow looks for it."""
 _ORIENTATION, _SHORT = 0x0112, 3
 
 
@@ -52,22 +55,29 @@ class DamagedPicture(ValueError):
 class EncodedPicture:
     """A picture with a valid structure: its stored height and width, and how to turn it upright."""
 
+    kind: str
+    """JPEG, PNG, WEBP, BMP, HEIC or AVIF."""
     h: int
     w: int
     orientation: int
-    """EXIF 2.32, tag 0x0112: 1 to 8; 1 if the picture has none."""
+    """EXIF 2.32, tag 0x0112, or else that of XMP: 1 to 8; 1 if the picture has none, or its decoder turns it."""
     data: bytes
     """The bytes for the decoder."""
     scans: int = 1
     """Passes over the pixels."""
+    ended: bool = True
+    """False for a JPEG without its EOI marker, of which only a decoder can say whether pixels are missing."""
 
 
 def inspect(encoded: bytes) -> EncodedPicture | None:
-    """The bytes of a picture -> what its headers say; None if it is not PNG, JPEG, WebP or BMP.
+    """The bytes of a picture -> what its headers say; None if it is not PNG, JPEG, WebP, BMP, HEIC or AVIF.
+
+    White space in front, which some cameras send, is skipped.
 
     Raises:
-        DamagedPicture: a length exceeds the data, a part is missing, or the picture is animated.
+        DamagedPicture: a length exceeds the data, a part is missing, or it is a sequence in HEIC or AVIF.
     """
+    encoded = encoded.lstrip()
     try:
         if encoded.startswith(_PNG):
             return _png(encoded)
@@ -77,6 +87,10 @@ def inspect(encoded: bytes) -> EncodedPicture | None:
             return _webp(encoded)
         if encoded.startswith(b"BM"):
             return _bmp(encoded)
+        if is_heif(encoded):
+            return EncodedPicture(*check_heif(encoded), encoded)
+    except Unreadable as error:
+        raise DamagedPicture(str(error)) from error
     except (struct.error, IndexError) as error:
         raise DamagedPicture("it ends within a header") from error
     return None
@@ -87,6 +101,7 @@ def _png(encoded: bytes) -> EncodedPicture:
     kept = [whole[: len(_PNG)]]
     h = w = 0
     orientation: int | None = None
+    described: int | None = None
     at, kind, has_pixels, has_more = len(_PNG), b"", False, False
     for _ in _parts():
         if kind == b"IEND":
@@ -103,22 +118,24 @@ def _png(encoded: bytes) -> EncodedPicture:
             has_more = True
         if kind == b"IDAT":
             has_pixels = True
-        elif kind in _ANIMATED:
-            raise DamagedPicture("animated pictures are not accepted")
         elif kind == b"IHDR":
             w, h = struct.unpack_from(">II", encoded, at + 8)
         elif kind == b"eXIf" and orientation is None:  # only the first: each may have 65,535 entries
             orientation = _orientation(encoded[at + 8 : end - 4])
+        elif kind == b"iTXt" and described is None and encoded.startswith(_XMP_PNG, at + 8):
+            described = _described(encoded, at + 8, end - 4)
         at = end
     if not has_pixels:
         raise DamagedPicture("no IDAT chunk")
-    return EncodedPicture(h, w, orientation or 1, b"".join(kept) if has_more else encoded)
+    return EncodedPicture("PNG", h, w, orientation or described or 1, b"".join(kept) if has_more else encoded)
 
 
 def _jpeg(encoded: bytes) -> EncodedPicture:
     size: tuple[int, int] | None = None
     orientation: int | None = None
-    scans, components, several = 0, 0, False
+    described: int | None = None
+    scans, components, several, pixels = 0, 0, False, 0
+    exact: set[tuple[int, int]] = set()  # components and their coefficients of which a scan gave the last bit
     for marker, start, end in _segments(encoded):
         if marker in _FRAMES:
             if marker not in _ACCEPTED:
@@ -130,18 +147,30 @@ def _jpeg(encoded: bytes) -> EncodedPicture:
             several = marker == _PROGRESSIVE
         elif marker == _APP1 and encoded[start : start + len(_EXIF)] == _EXIF and orientation is None:
             orientation = _orientation(encoded[start + len(_EXIF) : end])
+        elif marker == _APP1 and described is None and encoded.startswith(_XMP_JPEG, start):
+            described = _described(encoded, start, end)
         elif marker == _SOS:
             if size is None:
                 raise DamagedPicture("no frame header before the pixels")
             scans += 1
+            pixels = end
             several = several or encoded[start] < components
             if not several:  # a decoder reads only this scan
                 break
+            first, last, bits = encoded[end - 3 : end]
+            if not bits & 0xF:
+                named = encoded[start + 1 : end - 3 : 2]
+                exact.update((name, each) for name in named for each in range(first, min(last, 63) + 1))
             if scans > MAX_SCANS or scans * size[0] * size[1] > MAX_SCANNED_PIXELS:
                 raise DamagedPicture(f"more passes over its {size[1]}x{size[0]} pixels than are accepted")
     if size is None or not scans:
         raise DamagedPicture("no pixels")
-    return EncodedPicture(*size, orientation or 1, encoded, scans)
+    ended = encoded.find(b"\xff\xd9", pixels) >= 0
+    if not ended:
+        if several and len(exact) < 64 * components:
+            raise DamagedPicture("it ends before its last pass")
+        encoded += b"\xff\xd9"
+    return EncodedPicture("JPEG", *size, orientation or described or 1, encoded, scans, ended)
 
 
 def _segments(encoded: bytes) -> Iterator[tuple[int, int, int]]:
@@ -173,6 +202,8 @@ def _webp(encoded: bytes) -> EncodedPicture:
     canvas: tuple[int, int] | None = None
     image: tuple[int, int] | None = None
     orientation: int | None = None
+    described: int | None = None
+    animated = False
     at = 12
     for _ in _parts():
         if at + 8 > whole:
@@ -182,8 +213,7 @@ def _webp(encoded: bytes) -> EncodedPicture:
         at = start + length + length % 2
         if start + length > whole:
             raise DamagedPicture(f"a chunk of {length} bytes at {start - 8} extends past the end of the data")
-        if kind in (b"ANIM", b"ANMF"):
-            raise DamagedPicture("animated pictures are not accepted")
+        animated = animated or kind == b"ANMF"
         if kind == b"VP8X":
             w, h = (int.from_bytes(encoded[start + 4 + 3 * side : start + 7 + 3 * side], "little") for side in (0, 1))
             canvas = (h + 1, w + 1)
@@ -195,11 +225,15 @@ def _webp(encoded: bytes) -> EncodedPicture:
             image = ((bits >> 14 & 0x3FFF) + 1, (bits & 0x3FFF) + 1)
         elif kind == b"EXIF" and orientation is None:
             orientation = _orientation(encoded[start : start + length].removeprefix(_EXIF))
+        elif kind == b"XMP " and described is None:
+            described = _described(encoded, start, start + length)
+    if animated:  # its frames lie within the canvas
+        image = canvas
     if image is None:
         raise DamagedPicture("no pixels")
     if canvas not in (None, image):
         raise DamagedPicture("its picture does not fill its canvas")
-    return EncodedPicture(*image, orientation or 1, encoded)
+    return EncodedPicture("WEBP", *image, orientation or described or 1, encoded)
 
 
 def _bmp(encoded: bytes) -> EncodedPicture:
@@ -212,7 +246,7 @@ def _bmp(encoded: bytes) -> EncodedPicture:
         w, h = struct.unpack_from("<ii", encoded, 18)
     if w <= 0 or h == 0:
         raise DamagedPicture(f"its header declares a size of {w}x{h}")
-    return EncodedPicture(abs(h), w, 1, encoded)
+    return EncodedPicture("BMP", abs(h), w, 1, encoded)
 
 
 def _parts() -> Iterator[int]:
@@ -236,3 +270,9 @@ def _orientation(exif: bytes) -> int:
     except struct.error:
         pass
     return 1
+
+
+def _described(encoded: bytes, start: int, end: int) -> int | None:
+    """XMP, not packed -> its orientation; None if it has none."""
+    found = _XMP_ORIENTATION.search(encoded, start, end)
+    return int(found[1]) if found else None

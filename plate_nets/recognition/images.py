@@ -1,18 +1,27 @@
 """The caller's picture -> a frame."""
 
+import io
 from collections.abc import Callable, Mapping
 
 import cv2
 import numpy as np
 import simplejpeg
+from PIL import Image, features
+from PIL.AvifImagePlugin import AvifImageFile
+from PIL.BmpImagePlugin import BmpImageFile
+from PIL.ImageFile import ImageFile
+from PIL.JpegImagePlugin import JpegImageFile
+from PIL.PngImagePlugin import PngImageFile
+from PIL.WebPImagePlugin import WebPImageFile
 
 from plate_nets.contract import FRAME, IMAGE
 from plate_nets.errors import InputError
-from plate_nets.recognition.encoded import JPEG, DamagedPicture, EncodedPicture, inspect
+from plate_nets.recognition.encoded import DamagedPicture, EncodedPicture, inspect
+from plate_nets.recognition.left_out import kind_of
 from plate_nets.recognition.reader import FrameLimits, check_bytes, check_frame, check_size
 from plate_nets.types import Frame
 
-FORMATS = ("JPEG", "PNG", "WEBP", "BMP")
+FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "HEIC", "AVIF")
 """Accepted formats of encoded pictures."""
 
 _EXPECTED = f"{IMAGE.name}: expected a {', '.join(FORMATS[:-1])} or {FORMATS[-1]} picture"
@@ -28,6 +37,13 @@ _UPRIGHT: Mapping[int, Callable[[cv2.typing.MatLike], cv2.typing.MatLike]] = {
     8: lambda frame: cv2.rotate(frame, cv2.ROTATE_90_COUNTERCLOCKWISE),
 }
 """EXIF orientation -> the function that turns the stored picture upright."""
+
+_OPENERS: Mapping[str, Callable[[io.BytesIO], ImageFile]] = {
+    "JPEG": JpegImageFile, "PNG": PngImageFile, "WEBP": WebPImageFile, "BMP": BmpImageFile, "AVIF": AvifImageFile,
+}  # fmt: skip
+"""Pillow's readers, which print nothing. `Image.open` has a limit for pixels of its own, one for the whole process."""
+_STRIP = 256
+"""Rows that are copied at a time."""
 
 
 def load_picture(image: Frame | bytes, limits: FrameLimits) -> Frame:
@@ -49,7 +65,7 @@ def check_image(encoded: bytes, limits: FrameLimits) -> EncodedPicture:
 
     Raises:
         InputTooLarge: more bytes or pixels than accepted.
-        InputError: not a picture of the accepted formats, damaged, animated, or too small.
+        InputError: not a picture of the accepted formats, damaged, or too small.
     """
     where = IMAGE.name
     check_bytes(where, len(encoded), limits)
@@ -58,35 +74,62 @@ def check_image(encoded: bytes, limits: FrameLimits) -> EncodedPicture:
     except DamagedPicture as error:
         raise InputError(f"{_EXPECTED}, got a damaged one of {len(encoded)} bytes: {error}") from error
     if picture is None:
-        raise InputError(f"{_EXPECTED}, got {len(encoded)} bytes of something else")
+        raise InputError(f"{_EXPECTED}, got {len(encoded)} bytes of {kind_of(encoded) or 'something else'}")
     check_size(where, picture.h, picture.w, limits)
     return picture
 
 
 def decode_image(encoded: bytes, limits: FrameLimits) -> Frame:
-    """An encoded picture -> a frame: BGR, without alpha, turned upright by its EXIF orientation.
+    """An encoded picture -> a frame: BGR, without alpha, turned upright. Of an animation, the first picture.
 
     It is checked first, so a picture over a limit is never decoded.
 
     Raises:
         InputTooLarge: more bytes or pixels than accepted.
-        InputError: not a picture of the accepted formats, damaged, animated, or too small.
+        InputError: not a picture of the accepted formats, damaged, or too small, or its decoder is not installed.
     """
     picture = check_image(encoded, limits)
-    frame = _decode(picture.data)
-    if frame is None:
-        raise InputError(f"{_EXPECTED}, got a damaged or truncated one of {len(encoded)} bytes")
+    try:
+        frame = _decode(picture)
+    except (OSError, SyntaxError, ValueError, EOFError, RuntimeError) as error:  # Pillow's, for damaged data
+        raise InputError(f"{_EXPECTED}, got a damaged or truncated one of {len(encoded)} bytes") from error
     return np.asarray(_UPRIGHT[picture.orientation](frame), np.uint8)
 
 
-def _decode(encoded: bytes) -> cv2.typing.MatLike | None:
-    """A valid picture -> its pixels as stored; None if they are damaged."""
-    if encoded.startswith(JPEG):
-        try:  # the same pixels as from OpenCV, in 0.88 of its time
-            frame: cv2.typing.MatLike = simplejpeg.decode_jpeg(encoded, "BGR")
-        except ValueError:  # four colours, or a fault that OpenCV may tolerate
-            pass
+def _decode(picture: EncodedPicture) -> cv2.typing.MatLike:
+    """A picture with a valid structure -> its pixels as stored.
+
+    Raises:
+        InputError: its decoder is not installed.
+        Exception: of several kinds, if the pixels are damaged.
+    """
+    if picture.kind == "JPEG":
+        try:  # the same pixels as from Pillow, in half of its time; refuses what lacks pixels
+            frame: cv2.typing.MatLike = simplejpeg.decode_jpeg(picture.data, "BGR")
+        except ValueError:  # four colours, or a fault that Pillow may tolerate
+            if not picture.ended:
+                raise
         else:
             return frame
-    # From memory OpenCV refuses a truncated picture; from a file it would fill in the missing part
-    return cv2.imdecode(np.frombuffer(encoded, np.uint8), cv2.IMREAD_COLOR | cv2.IMREAD_IGNORE_ORIENTATION)
+    image: Image.Image = _opener(picture.kind)(io.BytesIO(picture.data))
+    if image.mode.startswith("I;16"):  # Pillow would clip it
+        return cv2.cvtColor((np.asarray(image) >> 8).astype(np.uint8), cv2.COLOR_GRAY2BGR)
+    image = image.convert("RGB")
+    frame = np.empty((image.height, image.width, 3), np.uint8)
+    for top in range(0, image.height, _STRIP):
+        rows = frame[top : top + _STRIP]
+        strip = image.crop((0, top, image.width, top + len(rows)))
+        rows[:] = np.frombuffer(strip.tobytes("raw", "BGR"), np.uint8).reshape(rows.shape)
+    return frame
+
+
+def _opener(kind: str) -> Callable[[io.BytesIO], ImageFile]:
+    if kind == "AVIF" and not features.check("avif"):
+        raise InputError(f"{IMAGE.name}: this Pillow cannot decode AVIF; install one that can: pip install -U pillow")
+    if kind != "HEIC":
+        return _OPENERS[kind]
+    try:
+        from pillow_heif import HeifImageFile
+    except ImportError as error:
+        raise InputError(f"{IMAGE.name}: HEIC needs a package that is missing: pip install pillow-heif") from error
+    return HeifImageFile

@@ -83,8 +83,8 @@ class LocalReader:
         """A picture -> its plates, highest detector score first.
 
         Args:
-            image: a BGR frame (H, W, 3) uint8, as ``cv2.imread`` gives it, or the bytes of a JPEG, PNG, WebP or BMP
-                file.
+            image: a BGR frame (H, W, 3) uint8, as ``cv2.imread`` gives it, or the bytes of a JPEG, PNG, WebP, BMP,
+                HEIC or AVIF file.
             evidence: also return the ``logits`` of each plate; the ``characters`` of its reading are always there.
             appearance: also return the country and the colour of each plate; a reader of several schemes always does.
             sure: the minimum confidence of a text, between 0 and 1; by default that of ``decoding``.

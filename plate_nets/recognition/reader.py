@@ -30,8 +30,8 @@ class Reader(Protocol):
         """A picture -> its plates, highest detector score first.
 
         Args:
-            image: a BGR frame (H, W, 3) uint8, as ``cv2.imread`` gives it, or the bytes of a JPEG, PNG, WebP or BMP
-                file.
+            image: a BGR frame (H, W, 3) uint8, as ``cv2.imread`` gives it, or the bytes of a JPEG, PNG, WebP, BMP,
+                HEIC or AVIF file.
             evidence: also return the ``logits`` of each plate and the ``characters`` of its reading.
 
         Raises:

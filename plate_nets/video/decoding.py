@@ -21,6 +21,7 @@ from plate_nets.intake.video import open_device, open_stream, open_video
 from plate_nets.proxies import proxy_for
 from plate_nets.recognition.encoded import SUFFIXES
 from plate_nets.recognition.images import decode_image
+from plate_nets.recognition.left_out import LeftOut
 from plate_nets.recognition.reader import FrameLimits
 from plate_nets.video.address import SourceAddress
 from plate_nets.video.fields import Deinterlace, Deinterlacer
@@ -158,7 +159,10 @@ def _folder(
     address: SourceAddress, settings: DecodingSettings, notice: Notice, opened: Callable[[float | None], None]
 ) -> Iterator[Decoded]:
     folder = Path(address.location)
-    names = sorted(name for name in os.listdir(folder) if name.lower().endswith(tuple(SUFFIXES)))  # noqa: PTH208  a million files
+    left_out = LeftOut()
+    names = sorted(filter(left_out.takes, os.listdir(folder)))  # noqa: PTH208  a million files
+    if note := left_out.note():
+        notice(note)
     if not names:
         raise SourceError(f"expected pictures, found none; looked for {', '.join(sorted(SUFFIXES))}")
     opened(len(names) / settings.folder_fps)

@@ -53,9 +53,13 @@ def texts(folder: Path) -> dict[str, list[str] | str]:
 
 def test_command_in_process(photos: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
+    (photos / "d.tif").write_bytes(b"II*\0")
     first = CliRunner().invoke(app, ["batch", str(photos), "--out", str(out), "--workers", "1"])
     assert first.exit_code == 0, first.output
     assert "3 of 3 photos, 2 plates\n1 photo failed: PLATES_BAD_INPUT\n" in first.stdout
+    assert first.stderr.endswith(
+        "plates: left out 1 picture of formats that are not read: 1 TIFF (d.tif); convert them to JPEG or PNG\n"
+    )
     known = sorted(KNOWN.texts)
     assert texts(out) == {"a.jpg": known, "b.jpg": known, "c.jpg": "PLATES_BAD_INPUT"}
     (out / next(path.name for path in out.glob("shard-*") if pq.read_metadata(path).num_rows)).unlink()

@@ -30,7 +30,7 @@ def encoded(data: bytes) -> NDArray[np.uint8]:
     return np.frombuffer(data, np.uint8)
 
 
-NOT_A_PICTURE = "PLATES_BAD_INPUT: image: expected a JPEG, PNG, WEBP or BMP picture, got"
+NOT_A_PICTURE = "PLATES_BAD_INPUT: image: expected a JPEG, PNG, WEBP, BMP, HEIC or AVIF picture, got"
 NOT_A_FRAME = "[-1,-1,3]"
 BAD: dict[str, tuple[dict[str, NDArray[Any]], str]] = {
     "not an image": ({"image": encoded(b"%PDF-1.7 not a picture")}, NOT_A_PICTURE),

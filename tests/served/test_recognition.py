@@ -18,7 +18,9 @@ from plate_nets.evaluation.dataset import load_dataset
 from plate_nets.plates import default_scheme
 from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder
 from plate_nets.recognition.health import known_picture
+from plate_nets.recognition.images import decode_image
 from plate_nets.recognition.local import LocalReader
+from plate_nets.recognition.reader import FrameLimits
 from plate_nets.runtimes.precision import CALIBRATION, SCENE
 from plate_nets.types import Frame, Plate
 from tests.frames import ASPECT, Placed, compose, encode, hard_to_read, overlap
@@ -149,11 +151,11 @@ def test_the_networks_of_the_reader_do_not_run_without_a_plate(served: Served) -
         assert eventually(lambda: run(client, CAR, with_plates=True) == [1, 1, 1, 1], 10)
 
 
-@pytest.mark.parametrize("suffix", [".png", ".bmp", ".webp", ".jpg"])
+@pytest.mark.parametrize("suffix", [".png", ".bmp", ".webp", ".jpg", ".heic", ".avif"])
 def test_an_encoded_picture_gets_the_same_answer_as_its_frame(client: PlateClient, suffix: str) -> None:
     encoded = encode(CAR, suffix)
-    frame = cv2.imdecode(np.frombuffer(encoded, np.uint8), cv2.IMREAD_COLOR).astype(np.uint8)
-    assert client.read(encoded) == client.read(frame)
+    plates = client.read(encoded)
+    assert plates and plates == client.read(decode_image(encoded, FrameLimits()))
 
 
 FRAMES = [

@@ -30,11 +30,17 @@ def texts(picture: Any) -> list[str]:
     return [plate["text"] for plate in picture["plates"]]
 
 
-@pytest.mark.parametrize("how", ["form", "body"])
+@pytest.mark.parametrize("how", ["form", "body", "photo of a phone"])
 def test_a_picture_is_read(web: httpx.Client, how: str) -> None:
     if how == "form":
         picture = only(web.post(PLATES, files={"file": ("car.jpg", CAR)}))
         assert picture["file"] == "car.jpg"
+    elif how == "photo of a phone":
+        picture = only(
+            web.post(
+                PLATES, files={"file": ("IMG_1.HEIC", encode(compose(360, 480, [Placed(TEXT, 100, 200)]), ".heic"))}
+            )
+        )
     else:
         picture = only(web.post(PLATES, content=CAR, headers={"Content-Type": "image/jpeg"}))
     assert (picture["width"], picture["height"]) == (480, 360)

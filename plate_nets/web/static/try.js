@@ -67,7 +67,8 @@ async function read(item) {
     const form = new FormData();
     form.append("file", item.file, item.file.name);
     const started = performance.now();
-    const answer = await api(`/api/v1/plates${gate({ vehicles: true })}`, { method: "POST", body: form });
+    const foreign = /\.(heic|heif|hif)$/i.test(item.file.name); // most browsers cannot decode it, so the server cuts
+    const answer = await api(`/api/v1/plates${gate({ vehicles: true, ...(foreign && { crops: true }) })}`, { method: "POST", body: form });
     item.picture = answer.pictures[0];
     item.picture.stages.upload = Math.max(0, performance.now() - started - item.picture.milliseconds);
     item.crops = cropPlates(item.file, item.picture);
@@ -190,10 +191,13 @@ function drawPicture(item) {
   );
 }
 
-/** The placeholder of a plate's crop, which is ready after the text. */
+/** The placeholder of a plate's crop, which is ready after the text: the browser's own, or else the server's. */
 function cropOf(item, index) {
   const place = make("span", { class: "cut" }, icon("fit"));
-  item.crops.then((crops) => crops[index] && place.replaceChildren(crops[index]));
+  const { crop } = item.picture.plates[index];
+  item.crops.then((crops) => {
+    if (crops[index] || crop) place.replaceChildren(crops[index] ?? make("img", { src: crop, alt: "" }));
+  });
   return place;
 }
 

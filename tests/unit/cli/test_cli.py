@@ -28,6 +28,7 @@ from plate_nets.cli import app
 from plate_nets.cli.read import Source, find_pictures
 from plate_nets.errors import DeadlineExceeded, InputError, ModelDied, ServerError, ServerUnavailable
 from plate_nets.plates.designs import UNKNOWN
+from plate_nets.recognition.left_out import LeftOut
 from plate_nets.supervision.events import Status
 from plate_nets.supervision.health_endpoint import HealthEndpoint
 from plate_nets.supervision.metrics import StatusCollector
@@ -239,8 +240,19 @@ def test_an_empty_folder_is_an_error(run: Run, tmp_path: Path) -> None:
     result = run(tmp_path)
     assert result.exit_code == 2
     assert result.stderr.startswith(
-        f"plates: no picture found in {tmp_path}; looked for .bmp, .jpeg, .jpg, .png, .webp"
+        f"plates: no picture found in {tmp_path}; looked for .avif, .bmp, .heic, .heif, .hif, .jpeg, .jpg, .png, .webp"
     )
+
+
+def test_pictures_that_are_not_read_are_counted_and_named(run: Run, car: Path, tmp_path: Path) -> None:
+    for name in ("b.tif", "c.GIF", "d.jp2", "e.txt", *(f"scan{each}.tiff" for each in range(5))):
+        (tmp_path / name).write_bytes(b"II*\0")
+    last = run(tmp_path).stderr.splitlines()[-1]
+    assert last.startswith("plates: left out 8 pictures of formats that are not read: 1 GIF (")
+    assert last.endswith("; convert them to JPEG or PNG")
+    assert f"{tmp_path / 'c.GIF'}" in last and "1 JPEG 2000" in last and "6 TIFF" in last and ", ...)" in last
+    car.unlink()
+    assert "looked for" in (empty := run(tmp_path)).stderr and "left out 8 pictures" in empty.stderr
 
 
 def test_json_is_one_array(run: Run, car: Path, tmp_path: Path) -> None:
@@ -403,7 +415,7 @@ def test_links_to_folders_are_followed_once(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "bus.jpg").touch()
     (tmp_path / "a" / "linked").symlink_to(tmp_path / "elsewhere")
-    assert [str(source.name) for source in find_pictures([tmp_path / "a"])] == [
+    assert [str(source.name) for source in find_pictures([tmp_path / "a"], LeftOut())] == [
         "again/elsewhere/bus.jpg",
         "car.jpg",
     ]
@@ -426,7 +438,7 @@ def test_folders_are_searched_in_order(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
     file = tmp_path / "a" / "d.txt"
-    assert list(find_pictures([tmp_path, file])) == [
+    assert list(find_pictures([tmp_path, file], LeftOut())) == [
         Source(tmp_path / "a/c.webp", Path("a/c.webp")),
         Source(tmp_path / "a/e.bmp", Path("a/e.bmp")),
         Source(tmp_path / "b.png", Path("b.png")),

@@ -431,7 +431,7 @@ def test_a_picture_truncated_for_yolo_is_an_input_error(real: triton.Server) -> 
     )
     assert response.error().code() == triton.TritonError.INVALID_ARG
     assert response.error().message() == (
-        "PLATES_BAD_INPUT: image: expected a JPEG, PNG, WEBP or BMP picture, "
+        "PLATES_BAD_INPUT: image: expected a JPEG, PNG, WEBP, BMP, HEIC or AVIF picture, "
         f"got a damaged or truncated one of {len(picture)} bytes"
     )
     assert real.counts() == {"yolo": 1}
@@ -440,7 +440,11 @@ def test_a_picture_truncated_for_yolo_is_an_input_error(real: triton.Server) -> 
 @pytest.mark.parametrize("model", [PLATE_RECOGNITION.name, YOLO.name])
 def test_a_refused_picture_gets_the_same_error_from_every_model(real: triton.Server, model: str) -> None:
     for name, array, fault in (
-        ("image", np.zeros(9, np.uint8), "image: expected a JPEG, PNG, WEBP or BMP picture, got 9 bytes of"),
+        (
+            "image",
+            np.zeros(9, np.uint8),
+            "image: expected a JPEG, PNG, WEBP, BMP, HEIC or AVIF picture, got 9 bytes",
+        ),
         ("input__0", np.zeros((0, 0, 3), np.uint8), "input__0: expected at least 8 pixels a side, got 0x0"),
         ("input__0", np.zeros((1, 1, 3), np.uint8), "input__0: expected at least 8 pixels a side, got 1x1"),
     ):

@@ -129,7 +129,7 @@ def test_unacceptable_input_is_refused_before_any_network_is_loaded() -> None:
     reader = LocalReader(networks=load)
     with pytest.raises(InputTooLarge, match="input__0: expected at most 50000000 pixels"):
         reader.read(np.zeros((6000, 10000, 3), np.uint8))
-    with pytest.raises(InputError, match="image: expected a JPEG, PNG, WEBP or BMP picture"):
+    with pytest.raises(InputError, match="image: expected a JPEG, PNG, WEBP, BMP, HEIC or AVIF picture"):
         reader.read(b"%PDF-1.7")
     with pytest.raises(InputError, match="image: expected bytes, or a BGR frame"):
         reader.read("car.jpg")  # type: ignore[arg-type]

@@ -85,13 +85,15 @@ def test_a_folder_of_pictures_is_a_video(tmp_path: Path) -> None:
         frame = np.full((96, 128, 3), number * 10, np.uint8)
         (tmp_path / f"{number:03}.png").write_bytes(encode(frame))
     (tmp_path / "005.jpg").write_bytes(b"no picture")
+    (tmp_path / "006.gif").write_bytes(b"GIF89a")
     (tmp_path / "notes.txt").write_text("no picture", encoding="utf-8")
     found = Watched(tmp_path, DecodingSettings(folder_fps=2))
     assert [int(frame.bgr().mean()) for frame in found.frames] == [10, 20, 100]
     assert [frame.time for frame in found.frames] == [0.0, 0.5, 1.5]
     assert found.frames[0].luma().shape == LUMA_SIZE
-    (notice,) = found.notices
-    assert notice.startswith("005.jpg: skipped: ")
+    left_out, skipped = found.notices
+    assert left_out.startswith("left out 1 picture of formats that are not read: 1 GIF (006.gif)")
+    assert skipped.startswith("005.jpg: skipped: ")
 
 
 def test_pictures_larger_than_a_reader_takes_are_not_converted() -> None:

@@ -1,0 +1,61 @@
+"""Pictures of formats that are not read: recognised, so that a folder's are named and not passed over in silence."""
+
+import os
+from collections import Counter
+from pathlib import PurePath
+
+from plate_nets.recognition.encoded import SUFFIXES
+from plate_nets.words import counted
+
+_FORMATS = {
+    "TIFF": (".tif", ".tiff"),
+    "GIF": (".gif",),
+    "JPEG 2000": (".jp2", ".j2k", ".jpf", ".jpx"),
+    "JPEG XL": (".jxl",),
+    "raw photo": (".dng", ".cr2", ".cr3", ".nef", ".arw", ".orf", ".rw2", ".raf"),
+    "Photoshop": (".psd",),
+    "SVG": (".svg",),
+}
+_KINDS = {suffix: kind for kind, suffixes in _FORMATS.items() for suffix in suffixes}
+_STARTS = {
+    b"II*\0": "TIFF", b"MM\0*": "TIFF", b"GIF8": "GIF", b"8BPS": "Photoshop",
+    b"\0\0\0\x0cjP  \r\n": "JPEG 2000", b"\xff\x4f\xff\x51": "JPEG 2000",
+    b"\0\0\0\x0cJXL \r\n": "JPEG XL", b"\xff\x0a": "JPEG XL",
+}  # fmt: skip
+"""First bytes -> format."""
+_NAMED = 3
+
+
+def kind_of(encoded: bytes) -> str | None:
+    """Bytes -> their picture format, if it is a known one that is not read, and what to do."""
+    kind = next((kind for start, kind in _STARTS.items() if encoded.startswith(start)), None)
+    return kind and f"a {kind} picture; convert it to one of these"
+
+
+class LeftOut:
+    """Tells the picture files of a folder by their suffixes, and remembers those of formats that are not read."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+        self._names: dict[str, list[str]] = {}
+
+    def takes(self, name: str | PurePath) -> bool:
+        """Whether a file is a picture that is read."""
+        suffix = PurePath(name).suffix.lower()
+        if kind := _KINDS.get(suffix):
+            self._counts[kind] += 1
+            names = self._names.setdefault(kind, [])
+            if len(names) < _NAMED:
+                names.append(os.fsencode(name).decode("utf-8", "backslashreplace"))
+        return suffix in SUFFIXES
+
+    def note(self) -> str:
+        """What was left out and why, as a part of a sentence; empty if nothing was."""
+        if not self._counts:
+            return ""
+        parts = [
+            f"{count} {kind} ({', '.join(self._names[kind])}{', ...' if count > _NAMED else ''})"
+            for kind, count in sorted(self._counts.items())
+        ]
+        total = counted(self._counts.total(), "picture")
+        return f"left out {total} of formats that are not read: {', '.join(parts)}; convert them to JPEG or PNG"
