@@ -70,6 +70,10 @@ test: .venv/all.stamp $(MODELS) out/scene.jpg programs ## set up with the develo
 test-fast: .venv/all.stamp $(MODELS) ## the tests without a server or a long training: a minute and a half
 	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m '$(TESTS) and not slow'
 
+.PHONY: test-extras
+test-extras: wheel out/scene.jpg ## each extra installed before and after `embedded`, and all at once: the server still reads; each night
+	@tools/test_extras.sh
+
 MINUTES ?= 60
 ROUNDS ?= 20
 TIMES ?= 30
