@@ -25,7 +25,7 @@ help: ## list the targets
 .PHONY: demo
 demo: photo .venv/embedded.stamp $(IR) $(if $(PHOTO),,out/scene.jpg) ## set up, then read the demo picture, or yours: make demo PHOTO=car.jpg
 	@echo "==> reading $(or $(PHOTO),out/scene.jpg) with the embedded Triton server"
-	@$(BIN)/plates read "$(or $(PHOTO),out/scene.jpg)" --save-annotated out
+	@$(BIN)/python -m plate_nets read "$(or $(PHOTO),out/scene.jpg)" --save-annotated out
 
 .PHONY: photo
 photo:
@@ -38,7 +38,7 @@ demo-video: .venv/all.stamp $(IR) ## set up, render cars that drive by, watch th
 	@echo "==> rendering cars that drive by: out/demo.mp4"
 	@$(BIN)/python -m training.synthesis --drive-by out/demo.mp4 --cars 3 --seed 3
 	@echo "==> watching them; the annotated video is out/demo_plates.mp4"
-	@$(BIN)/plates watch out/demo.mp4 --local --save-video out/demo_plates.mp4 --jsonl out/demo.events.jsonl --outbox out/demo.sqlite
+	@$(BIN)/python -m plate_nets watch out/demo.mp4 --local --save-video out/demo_plates.mp4 --jsonl out/demo.events.jsonl --outbox out/demo.sqlite
 	@echo "==> a moment of each car: out/demo_moments.jpg"
 	@$(BIN)/python tools/moments.py out/demo_plates.mp4 out/demo.events.jsonl out/demo_moments.jpg
 
@@ -69,6 +69,10 @@ test: .venv/all.stamp $(MODELS) out/scene.jpg programs ## set up with the develo
 .PHONY: test-fast
 test-fast: .venv/all.stamp $(MODELS) ## the tests without a server or a long training: a minute and a half
 	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m '$(TESTS) and not slow'
+
+.PHONY: test-extras
+test-extras: wheel out/scene.jpg ## each extra installed before and after `embedded`, and all at once: the server still reads; each night
+	@tools/test_extras.sh
 
 MINUTES ?= 60
 ROUNDS ?= 20

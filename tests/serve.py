@@ -23,7 +23,7 @@ from plate_nets.client.transports.calls import statistics
 from plate_nets.control_key import KEY_VARIABLE
 from plate_nets.server.guard import ENVIRONMENTS
 from plate_nets.server.installation import wheel
-from plate_nets.supervision.stubs import stub_model
+from plate_nets.server.stubs import stub_model
 
 SHARED_MEMORY = Path("/dev/shm")
 NAMESPACE = ("unshare",) if os.geteuid() == 0 else ("unshare", "--user", "--map-root-user")
@@ -192,7 +192,7 @@ def system_server(folder: Path) -> dict[str, str]:
         shutil.copy(source, copy)
     program = system / "bin" / "tritonserver"
     program.parent.mkdir()
-    libraries = shlex.quote(installation.environment["LD_LIBRARY_PATH"])
+    libraries = shlex.quote(os.pathsep.join(installation.libraries))
     program.write_text(
         f"#!/bin/sh\nexport LD_LIBRARY_PATH={libraries}\n"
         f'exec {installation.program} --backend-directory={system / "backends"} "$@"\n',

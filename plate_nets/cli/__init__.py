@@ -62,6 +62,9 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
         except BrokenPipeError as error:  # the reader of our output has closed it
             sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115  for the flush at the end
             raise typer.Exit(FAILED) from error
+        except MemoryError as error:
+            Console(stderr=True, highlight=False).print("plates: there is too little memory; free some")
+            raise typer.Exit(FAILED) from error
         except OSError as error:
             where = f"{error.filename}: " if error.filename else ""
             Console(stderr=True, highlight=False, soft_wrap=True).print(

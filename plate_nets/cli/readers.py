@@ -1,6 +1,6 @@
 """What reads the pictures of a command: a running server, an embedded one, or this process."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -93,8 +93,9 @@ def frame_limits() -> FrameLimits:
 def started(server: EmbeddedTriton, *, as_line: bool = False) -> Iterator[None]:
     """A server that runs for the duration of the block; ``as_line`` as for `waiting`."""
     try:
-        with waiting("Starting Triton and loading the models", as_line=as_line):
-            server.start()
+        message = "Starting Triton and loading the models"
+        with waiting(message, as_line=as_line) as say:
+            server.start(lambda models: say(f"{message}: waiting for {models or 'its ports'}"))
         yield
     finally:
         server.stop()
@@ -114,10 +115,13 @@ def camera_client(server: EmbeddedTriton, timeout: float, schemes: PlateScheme |
 
 
 @contextmanager
-def waiting(message: str, *, as_line: bool = False) -> Iterator[None]:
-    """Show a message on the terminal during the block; with ``as_line``, print it as a line if there is none."""
+def waiting(message: str, *, as_line: bool = False) -> Iterator[Callable[[str], None]]:
+    """Show a message on the terminal during the block; with ``as_line``, print it as a line if there is none.
+
+    The block gets a function that shows another message instead, or prints it as a line.
+    """
     console = Console(stderr=True, highlight=False)
     if as_line and not console.is_terminal:
         typer.echo(f"{message} ...", err=True)
-    with console.status(message):
-        yield
+    with console.status(message) as status:
+        yield lambda text: status.update(text) if console.is_terminal else typer.echo(f"{text} ...", err=True)

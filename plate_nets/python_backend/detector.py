@@ -14,7 +14,16 @@ from plate_nets.python_backend.cores import Cores
 from plate_nets.python_backend.precision import chosen_precision
 from plate_nets.python_backend.request_picture import frame_of, picture_of
 from plate_nets.python_backend.settings import ModelArgs, NetworkSettings, read_settings, refuse_unknown
-from plate_nets.python_backend.triton import Request, Response, Tensor, answer, model_args, start_fault, tensor
+from plate_nets.python_backend.triton import (
+    Request,
+    Response,
+    Tensor,
+    answer,
+    check_tensors,
+    model_args,
+    start_fault,
+    tensor,
+)
 from plate_nets.python_backend.watchdog import Watchdog, WatchdogSettings
 from plate_nets.recognition.corners import CornerFinder
 from plate_nets.recognition.detection import DetectionSettings, PlateDetector
@@ -34,6 +43,7 @@ class Detector:
     def __init__(self, args: Mapping[str, str]) -> None:
         model = model_args(args)
         try:
+            check_tensors()
             refuse_unknown(
                 model.name, model.parameters, FrameLimits, NetworkSettings, DetectionSettings, WatchdogSettings
             )

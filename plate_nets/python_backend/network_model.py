@@ -24,6 +24,7 @@ from plate_nets.python_backend.triton import (
     Response,
     Tensor,
     answer,
+    check_tensors,
     error_response,
     find,
     model_args,
@@ -58,6 +59,7 @@ class TorchScriptModel:
     def __init__(self, args: Mapping[str, str]) -> None:
         model = model_args(args)
         try:
+            check_tensors()
             refuse_unknown(model.name, model.parameters, TorchScriptSettings, WatchdogSettings)
             self._watchdog = Watchdog(read_settings(WatchdogSettings, model.name, model.parameters))
             self._input, self._outputs = tensors(json.loads(args["model_config"]))

@@ -37,6 +37,7 @@ from plate_nets.python_backend.triton import (
     Tensor,
     answer,
     call,
+    check_tensors,
     from_dlpack,
     model_args,
     parameters,
@@ -87,6 +88,7 @@ class Recognition:
     ) -> None:
         model = model_args(args)
         try:
+            check_tensors()
             refuse_unknown(model.name, model.parameters, SchemeSettings, DecodingSettings, WatchdogSettings)
             self._watchdog = Watchdog(read_settings(WatchdogSettings, model.name, model.parameters))
             settings = read_settings(SchemeSettings, model.name, model.parameters)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from plate_nets.answers import INTERNAL, ErrorAnswer, answer_for, find_answer, without_regions
 from plate_nets.contract import ModelSpec, TensorSpec
-from plate_nets.errors import InputError, PlateError, ServerError
+from plate_nets.errors import ContractError, InputError, PlateError, ServerError
 from plate_nets.python_backend.settings import ModelArgs
 
 
@@ -78,6 +78,24 @@ def model_args(args: Mapping[str, str]) -> ModelArgs:
         parameters={key: value["string_value"] for key, value in config.get("parameters", {}).items()},
         file=config.get("default_model_filename", ""),
     )
+
+
+def check_tensors() -> None:
+    """Check that an array comes back from Triton's tensors as it went in; every model does so before it starts.
+
+    A Python backend that was built for another NumPy hands out arrays of the right shape with other bytes, so that
+    frames would be answered without plates.
+
+    Raises:
+        ContractError: it comes back changed.
+    """
+    known = np.arange(1, 241, dtype=np.uint8).reshape(8, 10, 3)
+    found = pb_utils.Tensor.from_dlpack("known", pb_utils.Tensor("known", known)).as_numpy()
+    if not np.array_equal(found, known):
+        raise ContractError(
+            f"Triton's Python backend changes the bytes of arrays of NumPy {np.__version__}: install the version that "
+            "it was built for; the embedded server needs a NumPy below 2"
+        )
 
 
 def start_fault(error: PlateError) -> Exception:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plate_nets.errors import WeightsError
-from plate_nets.runtimes.openvino import Precision, compile_model, read_ir
+from plate_nets.runtimes.openvino import Precision, check_output, compile_model, read_ir
 
 if TYPE_CHECKING:
     import openvino
@@ -115,6 +115,7 @@ class _Heads:
 
     def _rows(self, found: NDArray[np.float32], index: int, least: float) -> NDArray[np.float32]:
         """The map (3 * values, h, w) with this index -> its rows."""
+        check_output(found, self._network.get_friendly_name())
         smallest = np.log(least / (1 - least)) if least > 0 else -np.inf
         sizes, stride = self._sizes[index], STRIDES[index % len(STRIDES)]
         logits = found.reshape(len(sizes), -1, *found.shape[1:])  # (3, values, h, w)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.errors import WeightsError
+from plate_nets.errors import ServerError, WeightsError
 from plate_nets.extras import needs
 from plate_nets.runtimes.quantization import quantize
 
@@ -27,6 +27,10 @@ INT8: Collection[Precision] = ("int8", "int8-bfloat16")
 
 _HINTS: Mapping[Precision, str] = {"float32": "f32", "bfloat16": "bf16", "int8": "f32", "int8-bfloat16": "bf16"}
 
+LITTLE_MEMORY = "there is too little memory for it; free some, or raise the limit (`ulimit -v`)"
+_SHORT = ("Resource temporarily unavailable", "Cannot allocate memory", "bad_alloc")
+"""How the system words a lack of memory for data or for a thread's stack."""
+
 _PREPARED = 1024
 """How many prepared layers a network keeps for the input sizes it saw last; OpenVINO's default is 5,000. A process that
 had read pictures of 170 sizes took 424 MB with 1,024, 383 MB with 512, and 703 MB with the default."""
@@ -40,7 +44,7 @@ def load_ir(path: Path, threads: int, precision: Precision = "float32") -> Netwo
     Raises:
         WeightsError: the file is missing or damaged; for int8, its weights have no ranges.
     """
-    return _call(compile_model(read_ir(path, precision), threads, precision))
+    return _call(compile_model(read_ir(path, precision), threads, precision), path)
 
 
 def read_ir(path: Path, precision: Precision = "float32") -> "openvino.Model":
@@ -54,7 +58,7 @@ def read_ir(path: Path, precision: Precision = "float32") -> "openvino.Model":
     try:
         model = core().read_model(path)
     except RuntimeError as error:
-        raise WeightsError(f"{path}: cannot be loaded: {error}") from error
+        raise WeightsError(f"{path}: cannot be loaded: {_cause(error)}") from error
     if precision in INT8:
         quantize(model)
     return model
@@ -77,7 +81,7 @@ def compile_torch(network: "nn.Module", dims: tuple[int, ...], threads: int) -> 
             model = openvino.convert_model(network, example_input=torch.zeros(1, *dims), input=[(-1, *dims)])
     except openvino.frontend.OpConversionFailure as error:
         raise WeightsError(f"OpenVINO cannot run {type(network).__name__}: {error}") from error
-    return _call(compile_model(model, threads, "float32"))
+    return _call(compile_model(model, threads, "float32"), type(network).__name__)
 
 
 def compile_model(model: "openvino.Model", threads: int, precision: Precision) -> "openvino.CompiledModel":
@@ -97,7 +101,13 @@ def compile_model(model: "openvino.Model", threads: int, precision: Precision) -
     try:
         return core().compile_model(model, "CPU", options)
     except RuntimeError as error:
-        raise WeightsError(f"{model.get_friendly_name()}: cannot be loaded: {error}") from error
+        raise WeightsError(f"{model.get_friendly_name()}: cannot be loaded: {_cause(error)}") from error
+
+
+def _cause(error: RuntimeError) -> str:
+    """OpenVINO's error, several lines with its sources -> its last line, or what is short."""
+    last = next((line.strip() for line in reversed(str(error).splitlines()) if line.strip()), type(error).__name__)
+    return LITTLE_MEMORY if any(each in last for each in _SHORT) else last
 
 
 @cache
@@ -120,12 +130,19 @@ def has_bfloat16() -> bool:
     return "BF16" in core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
 
 
-def _call(compiled: "openvino.CompiledModel") -> Network:
+def check_output(output: NDArray[np.float32], name: object) -> None:
+    """Raise ServerError if a network gave an output without values, as OpenVINO does when memory runs out."""
+    if not output.size:
+        raise ServerError(f"{name}: the network gave no values: {LITTLE_MEMORY}")
+
+
+def _call(compiled: "openvino.CompiledModel", name: object) -> Network:
     request = compiled.create_infer_request()
 
     def run(array: NDArray[np.float32]) -> NDArray[np.float32]:
         # Not [array]: to look into a list takes OpenVINO 0.1 ms. The answer is a copy of the output
         answer: NDArray[np.float32] = request.infer(array, share_inputs=True)[0]
+        check_output(answer, name)
         return answer
 
     return run

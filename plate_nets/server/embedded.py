@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 import weakref
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict
 from functools import cached_property
 from itertools import chain
@@ -24,7 +24,7 @@ import psutil
 from plate_nets.control_key import check_key, new_key, restrictions
 from plate_nets.errors import ServerStartError
 from plate_nets.runtimes.networks import default_repository
-from plate_nets.server.faults import reason, refused
+from plate_nets.server.faults import loaded, reason, refused
 from plate_nets.server.guard import ENVIRONMENTS, clean
 from plate_nets.server.installation import PACKAGE, PROGRAM, Installation, ServerKind, find_installation
 from plate_nets.server.log_copy import LogCopy
@@ -37,6 +37,8 @@ ModelControl = Literal["none", "explicit"]
 
 _GUARD = PACKAGE / "server" / "guard.py"
 _START_ATTEMPTS = 5
+_PATIENCE = 3.0
+"""Seconds after which a start says what it waits for."""
 STANDARD_ERROR = Path("-")
 _STDERR = 2
 _KILLED_WITHIN = 5.0
@@ -120,6 +122,7 @@ class EmbeddedTriton:
         self._log = log
         self._start_timeout = start_timeout
         self._exit_timeout = exit_timeout
+        self._slow: Callable[[str], None] | None = None
         self._guard: subprocess.Popen[bytes] | None = None
         self._plan: Plan | None = None
         self._log_file: BinaryIO | None = None
@@ -178,8 +181,10 @@ class EmbeddedTriton:
     ) -> None:
         self.stop()
 
-    def start(self) -> None:
+    def start(self, slow: Callable[[str], None] = lambda awaited: None) -> None:
         """Start the server and wait until every model is ready.
+
+        ``slow`` is called once if that takes more than 3 s, with the names of the models that are not loaded yet.
 
         Raises:
             ServerStartError: it cannot run here, a port is taken, a model is not converted or fails to load, or it
@@ -195,6 +200,7 @@ class EmbeddedTriton:
                 raise ServerStartError(
                     f"{name} port {port} on {self._address} is already in use; choose another, or 0 for a free one"
                 )
+        self._slow = slow
         for attempt in range(_START_ATTEMPTS):
             self._ports = choose_ports(self._requested_ports)
             try:
@@ -260,6 +266,10 @@ class EmbeddedTriton:
         size = os.fstat(self._log_file.fileno()).st_size
         return os.pread(self._log_file.fileno(), size - self._log_start, self._log_start).decode("utf-8", "replace")
 
+    def _named_log(self) -> str:
+        assert self._plan is not None
+        return self._plan.without_links(self._log_so_far())
+
     def trim_log(self) -> None:
         """Truncate a long log that has no name, because no logrotate can handle it."""
         if self._log is not None or self._log_file is None:
@@ -323,23 +333,31 @@ class EmbeddedTriton:
 
     def _wait_until_ready(self) -> None:
         assert self._guard is not None
-        deadline = time.monotonic() + self._start_timeout
+        begun = time.monotonic()
+        deadline = begun + self._start_timeout
         watch = StartWatch(self._guard.pid, self._log_so_far)
         # The metrics' listener is opened last
         while not (is_ready(self.http_url) and accepts(self._host, self._ports["metrics"])):
-            code = self._guard.poll()
+            death, code = watch.death(), self._guard.poll()
+            if death:
+                raise ServerStartError(death.described(self._named_log()))
             if code is not None:
-                log = self.log_text()
+                self.log_text()  # waits for its last lines
+                log = self._named_log()
                 fault = _OwnFault if code == _ABORTED and not refused(log) else ServerStartError
                 raise fault(f"the server exited with code {code} before it was ready: {reason(log)}")
             if watch.load_failed():
-                raise ServerStartError(f"the server did not become ready: {reason(self._log_so_far())}")
+                raise ServerStartError(f"the server did not become ready: {reason(self._named_log())}")
             if watch.hangs():
-                raise _OwnFault(f"the server hung before it was ready: {reason(self._log_so_far())}")
+                raise _OwnFault(f"the server hung before it was ready: {reason(self._named_log())}")
             if time.monotonic() > deadline:
                 raise ServerStartError(
-                    f"the server was not ready within {self._start_timeout:g} s: {reason(self._log_so_far())}"
+                    f"the server was not ready within {self._start_timeout:g} s: {reason(self._named_log())}"
                 )
+            if self._slow and time.monotonic() - begun > _PATIENCE:
+                done = loaded(self._log_so_far())
+                self._slow(", ".join(model for model in self._load or self.models if model not in done))
+                self._slow = None
             time.sleep(0.1)
 
 

@@ -11,6 +11,12 @@ _HARMLESS = "CudaDriverHelper has not been initialized."
 _CONSEQUENCES = ("ERROR: Failed to create instance: ", "error: creating server: ")
 """Prefixes of lines that only repeat what another line says better."""
 
+_LOAD = "failed to load '"
+"""What Triton logs about a model that does not load."""
+
+_OWN = re.compile(r"[IWEF]\d{4} \S+ \d+ \S+\]|[|+]|error:|\[libprotobuf ")
+"""How lines of Triton's own begin: records, tables, its end."""
+
 _LONGEST = 500
 """How many characters of a log without any error line are shown."""
 
@@ -29,6 +35,26 @@ def ending(code: int) -> str:
 def refused(log: str) -> bool:
     """Whether a model raised an exception while loading, as it would at every start, according to the log."""
     return _REFUSAL in log
+
+
+_NOT_HEALTHY = "is not healthy"
+"""Triton's words for a stub that died, or that an overloaded machine gave no time to answer."""
+
+
+def not_healthy(log: str) -> bool:
+    """Whether Triton's log has no other error about a model than that its process does not answer."""
+    return all(_NOT_HEALTHY in line for line in _fault_lines(log) if line.startswith((_LOAD, *_CONSEQUENCES)))
+
+
+def loaded(log: str) -> set[str]:
+    """A server's log -> the names of the models that it has loaded."""
+    return set(re.findall(r"successfully loaded '([^']+)'", log))
+
+
+def last_words(log: str) -> str:
+    """A server's log -> the last line that is not Triton's own, such as the one that a stub wrote as it died."""
+    lines = (line.strip() for line in log.splitlines())
+    return next((line for line in reversed([*lines]) if line and not _OWN.match(line)), "")
 
 
 def reason(log: str, limit: int = 3) -> str:

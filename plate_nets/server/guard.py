@@ -39,11 +39,11 @@ def main() -> int:
     try:
         folder.mkdir()
         for copy, source in plan["files"].items():
-            path = folder / copy
-            path.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(source, path)
+            shutil.copy(source, within(folder, copy))
         for link, target in plan["links"].items():
-            (folder / link).symlink_to(target)
+            within(folder, link).symlink_to(target)
+        for name, text in plan["texts"].items():
+            within(folder, name).write_text(text, encoding="utf-8")
         server = subprocess.Popen(  # it inherits the guard's output, the log
             plan["command"],
             stdin=subprocess.DEVNULL,
@@ -61,6 +61,13 @@ def main() -> int:
         return server.returncode if server.returncode >= 0 else 128 - server.returncode
     finally:
         clean(folder, plan["region_prefix"], plan["planned"])
+
+
+def within(folder: Path, name: str) -> Path:
+    """A path inside a folder, below folders that exist."""
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
 
 
 def die_with_parent() -> None:

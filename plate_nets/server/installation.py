@@ -7,15 +7,18 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
+
+import numpy as np
 
 from plate_nets.errors import MissingExtra, ServerStartError
 
 LOADER_FAILED = 127
 PROGRAM = "tritonserver"
+STUB = "triton_python_backend_stub"
 REQUEST_BYTES = 200 << 20
 """Enough for a raw frame of the models' own limit, 50 megapixels, so that the models answer about larger ones. By
 default a newer server accepts 64 MiB, and an older one has no limit."""
@@ -26,10 +29,13 @@ PACKAGE = Path(__file__).resolve().parents[1]
 
 NEXT_PYTHON = (3, 13)
 """The first version without a stub in the wheel; pyproject.toml has the same limit for nvidia-pytriton."""
+NEXT_NUMPY = 2
+"""The first version that the wheel's Python backend, built for NumPy 1, cannot live with."""
 
 ServerKind = Literal["embedded", "system"]
 
 
+_LIBRARY_PATH = "LD_LIBRARY_PATH"
 _NO_GPU_METRICS = "--allow-gpu-metrics=false"
 """Without it NVIDIA's DCGM is loaded, even without a GPU, and opens its own log in /var/log."""
 
@@ -39,7 +45,8 @@ class Installation:
     """One `tritonserver` on this machine."""
 
     program: str
-    environment: dict[str, str]
+    libraries: tuple[str, ...] = ()
+    """Folders in which its stubs find their libraries, before those of the system."""
     files: dict[str, str] = field(default_factory=dict)
     """Path inside the server's own folder -> the file to copy there; its backends are below ``backends``."""
     options: tuple[str, ...] = ()
@@ -67,21 +74,25 @@ def system() -> Installation:
         raise ServerStartError(f"no {PROGRAM} on PATH; install it, or use the embedded server")
     known = subprocess.run([program, "--help"], capture_output=True, text=True, check=False)
     options = (each for each in _NEWER if each.partition("=")[0] in known.stdout + known.stderr)
-    return Installation(program, python_environment(os.environ), options=tuple(options))
+    return Installation(program, options=tuple(options))
 
 
 def wheel() -> Installation:
     """The server in the wheel; the backend directory is ours, because the wheel lacks libtorch."""
     check_platform()
     triton = triton_folder()
+    check_numpy()
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
-    stub = triton / "python_backend_stubs" / python / "triton_python_backend_stub"
+    stub = triton / "python_backend_stubs" / python / STUB
     if not stub.is_file():
         found = ", ".join(sorted(path.name for path in stub.parent.parent.iterdir()))
         raise ServerStartError(f"the embedded server has no stub for Python {python}; it has {found}")
-    environment = stub_environment(triton)
+    # libpython is the first that the loader finds
+    libraries = (sysconfig.get_config_var("LIBDIR") or "", str(triton.parents[1] / "nvidia_pytriton.libs"))
     # Without arguments a stub exits at once with 1; with 127 the loader misses a library.
-    trial = subprocess.run([stub], env=environment, capture_output=True, text=True, check=False)
+    trial = subprocess.run(
+        [stub], env=os.environ | library_path(libraries), capture_output=True, text=True, check=False
+    )
     if trial.returncode == LOADER_FAILED:
         raise ServerStartError(
             f"Triton's stub for Python {python} does not start: {trial.stderr.strip()}; "
@@ -90,11 +101,11 @@ def wheel() -> Installation:
     backend = triton / "backends" / "python"
     return Installation(
         str(triton / "bin" / PROGRAM),
-        environment,
+        libraries,
         {
             "backends/python/libtriton_python.so": str(backend / "libtriton_python.so"),
             "backends/python/triton_python_backend_utils.py": str(backend / "triton_python_backend_utils.py"),
-            "backends/python/triton_python_backend_stub": str(stub),
+            f"backends/python/{STUB}": str(stub),
             "backends/pytorch/model.py": str(PACKAGE / "python_backend" / "backends" / "pytorch" / "model.py"),
         },
         (_NO_GPU_METRICS,),
@@ -114,6 +125,15 @@ def check_platform() -> None:
         raise ServerStartError(f"the embedded server needs Python up to {newest}, this is {this}; use the container")
 
 
+def check_numpy() -> None:
+    """Raise ServerStartError beside NumPy 2, whose arrays the wheel's Python backend fills with other bytes."""
+    if int(np.__version__.partition(".")[0]) >= NEXT_NUMPY:
+        raise ServerStartError(
+            f"the embedded server needs NumPy below {NEXT_NUMPY}, this is {np.__version__}: its models would get "
+            'other bytes than you send; install all extras at once: pip install "plate-nets[embedded,evaluate]"'
+        )
+
+
 def triton_folder() -> Path:
     """The folder of the wheel's server.
 
@@ -128,37 +148,11 @@ def triton_folder() -> Path:
     raise MissingExtra("embedded", "the embedded server", "nvidia-pytriton")
 
 
-def python_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment in which Triton's stubs find this Python and its packages.
-
-    A stub embeds Python and looks for it on PATH. It ignores PYTHONPATH but imports from its working directory, which
-    is why `Plan.links` holds this package.
-    """
-    environment = dict(environ)
-    environment.pop("PYTHONHOME", None)
-    # The models take turns on the same cores: a thread that spins while it waits takes a core from the next model.
-    environment.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    # Keep a frame's memory for the next one: by default each decoded frame is given back to the system, and its 700
-    # pages (1280x720) are mapped and cleared again, twice.
-    environment.setdefault("MALLOC_MMAP_THRESHOLD_", str(32 << 20))
-    environment.setdefault("MALLOC_TRIM_THRESHOLD_", str(64 << 20))
-    if sys.prefix != sys.base_prefix:
-        environment["VIRTUAL_ENV"] = sys.prefix
-    else:
-        environment.pop("VIRTUAL_ENV", None)
-    environment["PATH"] = _join(str(Path(sys.executable).parent), environ.get("PATH", os.defpath))
-    return environment
+def library_path(folders: Sequence[str | Path], environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The variable with which the loader finds libraries in these folders first; nothing without folders."""
+    return {_LIBRARY_PATH: joined(*map(str, folders), environ.get(_LIBRARY_PATH, ""))} if folders else {}
 
 
-def stub_environment(triton: Path, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """`python_environment` plus the libraries of the wheel's server; libpython is the first that the loader finds."""
-    environment = python_environment(environ)
-    libraries = triton.parents[1] / "nvidia_pytriton.libs"
-    environment["LD_LIBRARY_PATH"] = _join(
-        sysconfig.get_config_var("LIBDIR") or "", str(libraries), environ.get("LD_LIBRARY_PATH", "")
-    )
-    return environment
-
-
-def _join(*parts: str) -> str:
-    return os.pathsep.join(part for part in parts if part)
+def joined(*folders: str) -> str:
+    """Folders, of which some may be empty -> the value of a variable like PATH."""
+    return os.pathsep.join(folder for folder in folders if folder)

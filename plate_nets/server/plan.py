@@ -1,9 +1,9 @@
 """One run of a server, as the guard executes it: command, environment, folder, names."""
 
 import os
+import resource
 import secrets
 import shutil
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,12 +13,16 @@ from plate_nets.control_key import KEY_VARIABLE
 from plate_nets.errors import ServerStartError
 from plate_nets.runtimes.precision import CHOICES_VARIABLE
 from plate_nets.server.guard import SHARED_MEMORY
-from plate_nets.server.installation import PACKAGE, Installation
+from plate_nets.server.installation import PACKAGE, Installation, library_path
+from plate_nets.server.plain_folder import plain_temporary_folder, python_environment, python_links, python_texts
 from plate_nets.server.ports import LOOPBACK
 
 _MEGABYTE = 1 << 20
 LEAST_SHARED = 16 * _MEGABYTE
 """About eight stubs with a region of 1 MB each, plus room for frames."""
+
+LEAST_FILES = 256
+"""File descriptors: the server's own are about 100 while it starts, and each connection takes one more."""
 
 
 @dataclass(frozen=True)
@@ -33,11 +37,19 @@ class Plan:
     """Path inside `folder` -> the file to copy there; Triton refuses links that lead out of a backend."""
     links: dict[str, str]
     """Path inside `folder` -> the target of the link there."""
+    texts: dict[str, str]
+    """Path inside `folder` -> the text of the file there."""
     region_prefix: str
     """Prefix of the server's regions in /dev/shm; removed at the end."""
     exit_timeout: float
     planned: float
     """Unix time in seconds."""
+
+    def without_links(self, text: str) -> str:
+        """A text of the server -> the same with the paths that its links lead to, which the user knows."""
+        for link, target in self.links.items():
+            text = text.replace(f"{self.folder}/{link}/", f"{target}/")
+        return text
 
 
 def plan_server(
@@ -59,17 +71,17 @@ def plan_server(
         ServerStartError: too little space for its files or its shared memory.
     """
     identity = f"plates_{os.getpid()}_{secrets.token_hex(4)}_"
+    enough_files()
     shared = free_space(SHARED_MEMORY, LEAST_SHARED, "shared memory of the models; start the container with --shm-size")
     region = region_size(shared)
-    try:
-        temporary = Path(tempfile.gettempdir())
-    except FileNotFoundError as error:
-        raise ServerStartError(f"no writable temporary folder; set TMPDIR: {error.strerror}") from error
+    temporary = plain_temporary_folder()
     free_space(temporary, sum(Path(file).stat().st_size for file in installation.files.values()), "the server's files")
     folder = temporary / identity.rstrip("_")
+    models = {f"repositories/{number}": str(each) for number, each in enumerate(repositories)}
+    libraries = {f"libraries/{number}": each for number, each in enumerate(installation.libraries) if each}
     command = [
         installation.program,
-        *(f"--model-repository={each}" for each in repositories),
+        *(f"--model-repository={folder / link}" for link in models),
         *((f"--backend-directory={folder / 'backends'}",) if installation.files else ()),
         "--disable-auto-complete-config",
         *(f"--{service}-address={address}" for service in ("http", "grpc", "metrics")),
@@ -89,15 +101,28 @@ def plan_server(
     ]
     return Plan(
         command=command,
-        environment=installation.environment | {KEY_VARIABLE: control_key, CHOICES_VARIABLE: choices},
+        environment=python_environment(folder)
+        | library_path([folder / link for link in libraries])
+        | {KEY_VARIABLE: control_key, CHOICES_VARIABLE: choices},
         folder=str(folder),
         files=installation.files,
-        links={package.name: str(package) for package in (PACKAGE, *packages)},
+        links={package.name: str(package) for package in (PACKAGE, *packages)} | models | libraries | python_links(),
+        texts=python_texts(folder),
         region_prefix=identity,
         # A clean unload of the models takes 7 s, nearly all of it waiting for stubs that hold nothing.
         exit_timeout=exit_timeout,
         planned=time.time(),
     )
+
+
+def enough_files() -> None:
+    """Raise ServerStartError if the server may open too few files; Triton then waits forever, or names a free port."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if most != resource.RLIM_INFINITY and most < LEAST_FILES:
+        raise ServerStartError(
+            f"the server may have {most} file descriptors, expected {LEAST_FILES} or more; raise the limit of open "
+            "files (`ulimit -Hn`, LimitNOFILE of systemd, --ulimit nofile of a container)"
+        )
 
 
 def free_space(folder: Path, needed: int, purpose: str) -> int:

@@ -5,11 +5,10 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from pathlib import Path
 
 import psutil
 
-STUB = "triton_python_backend_stub"
+from plate_nets.server.stubs import stub_model
 
 
 class StubWatch:
@@ -77,14 +76,6 @@ class StubWatch:
                     self._reported.add(pid)
             except psutil.Error:
                 continue
-
-
-def stub_model(process: psutil.Process) -> str | None:
-    """A process -> the model that it serves, from the model file that is its first argument; None if it is no stub."""
-    command = process.cmdline()
-    if len(command) < 2 or Path(command[0]).name != STUB:
-        return None
-    return Path(command[1]).parent.parent.name  # <repository>/<model>/<version>/<file>
 
 
 def _descendants(root: int) -> list[psutil.Process]:

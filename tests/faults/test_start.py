@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+import plate_nets
 from tests.faults.conftest import LENIENT
 from tests.serve import ANY_PORTS, NAMESPACE, SHARED_MEMORY, Serve, system_server
 from tests.waiting import eventually
@@ -47,7 +49,8 @@ def fail_to_serve(
     assert result.stdout == ""
     mine = [each for each in set(SHARED_MEMORY.iterdir()) - regions if str(os.getpid()) in each.name]
     processes = [each for each in set(psutil.Process().children(recursive=True)) - before if each.is_running()]
-    return Failure(result.returncode, result.stderr, [*processes, *mine, *folder.iterdir()])
+    said = [line for line in result.stderr.splitlines(keepends=True) if not line.startswith("Starting Triton")]
+    return Failure(result.returncode, "".join(said), [*processes, *mine, *folder.iterdir()])
 
 
 def check(failure: Failure, *words: str) -> None:
@@ -130,6 +133,52 @@ def test_a_model_file_is_damaged(tmp_path: Path, repository: Path) -> None:
         "before it was ready: failed to load 'yolo'",
         "model.xml: cannot be loaded",
     )
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("kill -KILL $$", ("SIGKILL", "it said nothing; if memory ran out, `dmesg` says so")),
+        ("echo libodd.so: cannot open >&2; exit 127", ("ended with code 127", "libodd.so: cannot open; install the")),
+        ("exec sh -c 'exit 3'", ("ended with code 3", "--log FILE")),
+    ],
+)
+def test_a_model_that_dies_at_the_start_ends_it(
+    tmp_path: Path, repository: Path, line: str, words: Sequence[str]
+) -> None:
+    """Triton would wait for it, and be started again, for minutes. A model may have a stub of its own."""
+    stub = repository / "yolo" / "triton_python_backend_stub"
+    stub.write_text(f"#!/bin/sh\n{line}\n", encoding="utf-8")
+    stub.chmod(0o755)
+    failure = fail_to_serve(tmp_path, ["--model-repository", str(repository)])
+    check(failure, "a process of ", "before the server was ready: ", *words)
+
+
+@pytest.mark.parametrize("name", ["Ü документы it's $HOME; & x", "long" * 50, "newline\n"])
+def test_a_server_starts_in_every_folder(tmp_path: Path, model_repository: Path, name: str) -> None:
+    """The environment, the package, the models and the temporary folder are in it."""
+    folder = tmp_path / name
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "env"], check=True)
+    (packages,) = (folder / "env" / "lib").glob("python*/site-packages")
+    paths = (sysconfig.get_path("purelib"), folder / "checkout")  # as those of editable installations
+    (packages / "own.pth").write_text("".join(f"{each}\n" for each in paths if "\n" not in str(each)), "utf-8")
+    ignored = shutil.ignore_patterns("__pycache__", "model.pt")
+    for each in (Path(plate_nets.__file__).parent, model_repository):
+        shutil.copytree(each, folder / "checkout" / each.name, ignore=ignored)
+    code = (
+        "import sys; from plate_nets.server import EmbeddedTriton\n"
+        "with EmbeddedTriton(exit_timeout=0): print(sys.prefix)"
+    )
+    result = subprocess.run(
+        [folder / "env" / "bin" / "python", "-c", code],
+        cwd=folder / "checkout",
+        env=os.environ | {"TMPDIR": str(folder)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.stderr == ""
+    assert result.stdout == f"{folder / 'env'}\n"
 
 
 def test_the_reason_is_reported_even_if_the_log_is_standard_error(tmp_path: Path, repository: Path) -> None:

@@ -19,7 +19,7 @@ from plate_nets.errors import InputError, ServerStartError
 from plate_nets.recognition.pipeline import CHUNK
 from plate_nets.runtimes.precision import AUTO, PRECISION_VARIABLE
 from plate_nets.server import EmbeddedTriton
-from plate_nets.supervision.stubs import stub_model
+from plate_nets.server.stubs import stub_model
 from tests.frames import Placed, compose
 from tests.serve import SHARED_MEMORY, Serve
 from tests.served.conftest import Served

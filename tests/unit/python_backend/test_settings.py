@@ -1,12 +1,18 @@
 """Settings of a served model: their sources, and what is refused."""
 
+from collections.abc import Callable, Mapping
+
 import pytest
 
 from plate_nets.errors import ContractError, PlateError
+from plate_nets.python_backend.detector import Detector
+from plate_nets.python_backend.network_model import TorchScriptModel
 from plate_nets.python_backend.quota import usable_cores
+from plate_nets.python_backend.recognition import Recognition
 from plate_nets.python_backend.settings import NetworkSettings, read_settings, refuse_unknown, thread_count
 from plate_nets.recognition.detection import DetectionSettings
 from plate_nets.recognition.reader import FrameLimits
+from tests.fakes import triton
 
 
 def test_defaults_apply_without_settings() -> None:
@@ -45,3 +51,21 @@ def test_threads_of_all_instances_fit_the_cores(instances: int) -> None:
     assert threads >= 1
     assert threads * instances <= max(cores, instances)
     assert thread_count(NetworkSettings(threads=5), instances) == 5
+
+
+@pytest.mark.parametrize("model", [Detector, Recognition, TorchScriptModel])
+def test_a_model_whose_tensors_change_on_the_way_does_not_start(
+    model: Callable[[Mapping[str, str]], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As beside NumPy 2: the right shape, other bytes."""
+    monkeypatch.setattr(triton.Tensor, "from_dlpack", lambda name, sent: triton.Tensor(name, 0 * sent.as_numpy()))
+    arguments = {
+        "model_name": "yolo",
+        "model_version": "1",
+        "model_repository": "/models/yolo",
+        "model_config": "{}",
+        "model_instance_kind": "CPU",
+        "model_instance_device_id": "0",
+    }
+    with pytest.raises(triton.TritonModelException, match=r"changes the bytes of arrays of NumPy \d"):
+        model(arguments)

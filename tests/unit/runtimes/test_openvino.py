@@ -6,9 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import openvino
+import pytest
 from openvino import opset13
 
-from plate_nets.runtimes.openvino import load_ir
+from plate_nets.errors import ServerError
+from plate_nets.runtimes.openvino import check_output, load_ir
 
 INTERRUPTED = """
 import signal
@@ -60,3 +62,10 @@ def test_a_result_outlives_the_next_call(tmp_path: Path) -> None:
     ones = network(np.ones((2, 4), np.float32))
     network(np.full((2, 4), 3, np.float32))
     assert ones.tolist() == [[1] * 4] * 2
+
+
+def test_an_output_without_values_names_memory() -> None:
+    """OpenVINO gives one, instead of an error, when memory runs out."""
+    check_output(np.zeros((1, 2), np.float32), "yolo")
+    with pytest.raises(ServerError, match="yolo: the network gave no values: there is too little memory"):
+        check_output(np.zeros((1, 2, 0, 0), np.float32), "yolo")

@@ -2,16 +2,19 @@
 
 import os
 import platform
+import re
+import resource
 import shutil
 import socket
 import subprocess
 import sys
-import sysconfig
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
 from plate_nets.contract import MODELS
@@ -19,7 +22,8 @@ from plate_nets.errors import InputError, MissingExtra, ServerStartError
 from plate_nets.server import EmbeddedTriton, installation, plan, start_watch
 from plate_nets.server import embedded as server_module
 from plate_nets.server.faults import ending, reason, refused
-from plate_nets.server.installation import PROGRAM, find_installation, stub_environment, triton_folder, wheel
+from plate_nets.server.installation import PROGRAM, find_installation, wheel
+from plate_nets.server.plain_folder import python_environment, python_links, python_texts
 from plate_nets.server.ports import choose_ports, is_free
 from plate_nets.server.repository import check_converted
 
@@ -150,18 +154,42 @@ def test_two_servers_share_no_name(converted: Path) -> None:
 
 
 def test_the_stub_finds_this_python() -> None:
-    environment = stub_environment(triton_folder(), {"PATH": "/bin", "PYTHONHOME": "/x", "LANG": "C"})
-    assert environment["PATH"] == f"{Path(sys.executable).parent}:/bin"
-    assert environment["LD_LIBRARY_PATH"].split(os.pathsep)[0] == sysconfig.get_config_var("LIBDIR")
+    environment = python_environment(Path("/own"), {"PATH": "/bin", "PYTHONHOME": "/x", "LANG": "C"})
+    assert environment["PATH"] == "/own/python/bin:/bin"
     assert "PYTHONHOME" not in environment
     assert environment["LANG"] == "C"
     assert environment["OMP_WAIT_POLICY"] == "PASSIVE"
     assert environment["MALLOC_TRIM_THRESHOLD_"] == str(64 << 20)
-    assert environment.get("VIRTUAL_ENV") == (sys.prefix if sys.prefix != sys.base_prefix else None)
+    assert python_links()["python/bin/python3"] == sys.executable
+    assert "home = /own/python_base/bin\n" in python_texts(Path("/own"))["python/pyvenv.cfg"]
 
 
-def test_the_stub_imports_the_package_that_started_it(converted: Path) -> None:
-    assert plan.plan_server(wheel(), [converted], {}, 1.0).links == {"plate_nets": str(Path(plan.__file__).parents[1])}
+@pytest.mark.parametrize("name", ["a b", "документы", "it's", "$HOME", "newline\n", "space "])
+def test_triton_gets_plain_paths_only(
+    converted: Path, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    odd = converted.rename(tmp_path / name)
+    monkeypatch.setattr(tempfile, "tempdir", str(odd))
+    planned = plan.plan_server(wheel(), [odd], {}, 1.0)
+    (path,) = [each.partition("=")[2] for each in planned.command if each.startswith("--model-repository=")]
+    assert planned.links[str(Path(path).relative_to(planned.folder))] == str(odd)
+    assert re.fullmatch(r"[\w./-]+", path, re.ASCII)
+    assert planned.without_links(f"{path}/yolo/1/model.xml: damaged") == f"{odd}/yolo/1/model.xml: damaged"
+    links = planned.links.items()
+    assert planned.environment["LD_LIBRARY_PATH"].startswith(f"{planned.folder}/libraries/0")
+    assert ("plate_nets", str(Path(plan.__file__).parents[1])) in links
+
+
+def test_too_few_file_descriptors_are_named(converted: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (64, 64))
+    with pytest.raises(ServerStartError, match=r"may have 64 file descriptors, expected 256 or more; raise"):
+        plan.plan_server(wheel(), [converted], {}, 1.0)
+
+
+def test_numpy_2_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(np, "__version__", "2.4.6")
+    with pytest.raises(ServerStartError, match=r"needs NumPy below 2, this is 2.4.6: .* pip install"):
+        wheel()
 
 
 LOG = """\
@@ -255,8 +283,9 @@ def test_models_are_controlled_and_chosen_on_request(
         model_repositories=[tmp_path],
         options=["--exit-on-error=false"],
     )
-    repositories = [f"--model-repository={converted}", f"--model-repository={tmp_path}"]
-    assert {"--load-model=stn", "--load-model=other", *repositories, "--exit-on-error=false"} < set(words)
+    assert {"--load-model=stn", "--load-model=other", "--exit-on-error=false"} < set(words)
+    paths = [word.rpartition("/")[2] for word in words if word.startswith("--model-repository=")]
+    assert paths == ["0", "1"]
     assert "--load-model=lprnet" not in words
 
 

@@ -47,6 +47,7 @@ class Guarded:
             "folder": str(self.folder),
             "files": {"backends/python/library": str(source)},
             "links": {"package": str(tmp_path)},
+            "texts": {},
             "region_prefix": self.prefix,
             "exit_timeout": timeout,
             "planned": time.time(),

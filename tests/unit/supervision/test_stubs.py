@@ -10,7 +10,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from plate_nets.supervision.stubs import STUB, StubWatch, stub_model
+from plate_nets.server.installation import STUB
+from plate_nets.server.stubs import stub_model
+from plate_nets.supervision.stubs import StubWatch
 
 # A parent that starts the stubs, and waits for one of them when told its number, as Triton does on unloading
 PARENT = """
