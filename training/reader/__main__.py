@@ -68,6 +68,12 @@ def main(
         float,
         typer.Option(min=0, max=1, help="Share of the straightened plates that their own movement smears in a video."),
     ] = 0.0,
+    unknown: Annotated[
+        float, typer.Option(min=0, max=1, help="Share of drawn plates with signs that the reader does not know.")
+    ] = 0.0,
+    inverted: Annotated[
+        float, typer.Option(min=0, max=1, help="Share of the plates that are shown as negatives.")
+    ] = 0.0,
     start: Annotated[Path | None, typer.Option(help="Folder with the weights of this reader to start from.")] = None,
     beside: Annotated[
         Path | None,
@@ -119,6 +125,8 @@ def main(
                 covered=covered,
                 far=far,
                 moving=moving,
+                unknown=unknown,
+                inverted=inverted,
                 largest_source=largest_source,
             ),
             foreign=others,

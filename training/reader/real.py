@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from plate_nets.evaluation.coding import reduced
 from plate_nets.evaluation.dataset import REQUIRED, Label, csv_rows, load_dataset, read_photo
 from plate_nets.plates import PlateScheme, load_schemes
+from plate_nets.plates.scheme import UNKNOWN
 from plate_nets.recognition.quads import lines_of
 from plate_nets.recognition.rectification import order_corners
 from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, STEPS, Frame
@@ -87,6 +88,16 @@ def countries_in(folder: Path) -> dict[str, str]:
     return {row["file"]: row.get("country") or "" for _, row in csv_rows(folder / "labels.csv", REQUIRED)}
 
 
+def lines_in(folder: Path) -> dict[str, int]:
+    """Maximum number of lines of the plates in each photo of a labelled folder: as labelled, or by the country.
+
+    Raises:
+        DatasetError: there is no label table.
+    """
+    rows = csv_rows(folder / "labels.csv", REQUIRED)
+    return {row["file"]: int(row.get("lines") or most_lines(row.get("country") or "")) for _, row in rows}
+
+
 def most_lines(country: str) -> int:
     """Maximum number of lines on a country's plates, from its scheme; 2 without a scheme."""
     return next((scheme.lines for scheme in load_schemes("world") if scheme.country == country), 2) if country else 2
@@ -121,9 +132,10 @@ def load_real(scheme: PlateScheme, folders: Sequence[Path]) -> tuple[list[RealPl
     empty: list[Frame] = []
     rng = np.random.default_rng(0)
     for folder in folders:
-        dataset, countries = load_dataset(folder, symbols=scheme.alphabet), countries_in(folder)
+        symbols = None if UNKNOWN in scheme.alphabet else scheme.alphabet
+        dataset, lines_of_photo = load_dataset(folder, symbols=symbols), lines_in(folder)
         for path, labels in dataset.photos():
-            photo, lines = read_photo(path), most_lines(countries[path.name])
+            photo, lines = read_photo(path), lines_of_photo[path.name]
             plates += [cut_out(photo, label, lines) for label in labels if readable(label.text)]
             region = _empty_region(photo, labels, rng)
             if region is not None:

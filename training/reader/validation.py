@@ -11,11 +11,12 @@ from torch import nn
 from plate_nets.evaluation.dataset import load_dataset, read_photo
 from plate_nets.evaluation.evaluate import boxes_of
 from plate_nets.plates import PlateScheme
+from plate_nets.plates.scheme import UNKNOWN
 from plate_nets.recognition.detection import DetectionSettings
 from plate_nets.recognition.quads import lines_of
 from plate_nets.recognition.rectification import crop_rectified, order_corners
 from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, Crops
-from training.reader.real import countries_in, most_lines
+from training.reader.real import lines_in
 
 
 @dataclass(frozen=True)
@@ -34,16 +35,16 @@ def load_crops(scheme: PlateScheme, folder: Path, straightened: bool = False) ->
     """The plates of a labelled folder with a text, cropped with the detector's margin; ``straightened``: along their
     corners, if these are known."""
     crops, texts = [np.empty((0, 3, CROP_HEIGHT, CROP_WIDTH), np.float32)], []
-    countries, margin = countries_in(folder), DetectionSettings().crop_margin
+    lines_of_photo, margin = lines_in(folder), DetectionSettings().crop_margin
     unknown = np.full((4, 2), np.nan, np.float32)
-    for path, labels in load_dataset(folder, symbols=scheme.alphabet).photos():
+    for path, labels in load_dataset(folder, symbols=None if UNKNOWN in scheme.alphabet else scheme.alphabet).photos():
         known = [label for label in labels if label.text]
         if known:
             quads = [label.quad if straightened else None for label in known]
             corners = np.stack([unknown if quad is None else order_corners(quad) for quad in quads])
-            lines = np.minimum(lines_of(corners), most_lines(countries[path.name]))
+            lines = np.minimum(lines_of(corners), lines_of_photo[path.name])
             crops.append(crop_rectified(read_photo(path), corners, boxes_of(known), lines, margin))
-            texts += [label.text for label in known]
+            texts += [scheme.spelled(label.text) for label in known]
     return LabelledCrops(np.concatenate(crops), texts)
 
 
