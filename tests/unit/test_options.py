@@ -25,13 +25,6 @@ UNUSED: dict[str, str] = {
     "python -m training.detector.smallest_plate": "--plot --long-side --photos",
     "python -m training.detector.speed": "--threads",
     "python -m training.quantize": "--scheme",
-    "python -m training.reader": (
-        "--foreign --scheme --draw --largest-source --minutes --real --two-lines --hard --covered --far --start "
-        "--beside --rate"
-    ),
-    "python -m training.reader.calibrate": "--out --networks --temperature --check --threads",
-    "python -m training.reader.locate": "--out --scheme --tight",
-    "python -m training.reader.teach": "--model --scheme",
     "python -m training.synthesis": "--lines --scene --plates --calibration --light",
     "python -m benchmarks": "--protocol --targets --memory --overload --stages --model-repository --log",
     "python -m benchmarks.batch": "--workers --ray --shard-size --listed --json",

@@ -15,37 +15,10 @@ from training.reader.covered import can_cover, cover
 from training.reader.real import RealPlate
 from training.reader.shuffle import can_shuffle, shuffle
 from training.reader.straightened import Sight, negative, photograph_straightened, synthesize_straightened
+from training.recipe.recipe import Mixture
 from training.synthesis import synthesize
 from training.synthesis.camera import photograph
 from training.synthesis.scripts import with_unknown_signs
-
-
-@dataclass(frozen=True)
-class Mixture:
-    """The share of each kind of sample; the rest is synthetic. ``shuffled`` is a share of the real ones.
-
-    ``two_lines``: drawn plates of two lines, laid side by side. ``straightened``: of the other plates, those cropped
-    along their corners; the rest is cropped along a box. ``foreign``: plates of other countries, to be read as empty.
-    ``largest_source``: maximum share of one folder among the real plates. ``hard``: how often a hard real plate (see
-    `RealPlate.hard`) comes for each easy one. ``covered``: of the real ones, those partly hidden. ``moving``: of those
-    cropped along their corners, those smeared by their movement. ``far``: of the rest, those seen from a distance by a
-    cheap camera. ``unknown``: plates of random designs with signs that the reader does not know (`synthesis.scripts`).
-    ``inverted``: of all plates, those shown as negatives.
-    """
-
-    real: float = 0.5
-    empty: float = 0.03
-    two_lines: float = 0.0
-    foreign: float = 0.0
-    hard: float = 1.0
-    shuffled: float = 0.5
-    covered: float = 0.0
-    far: float = 0.0
-    moving: float = 0.0
-    straightened: float = 0.0
-    unknown: float = 0.0
-    inverted: float = 0.0
-    largest_source: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -80,8 +53,6 @@ class Samples:
         self.scheme = scheme
         self.drawn = drawn or (scheme,)
         self.weights = dict(weights or {})
-        if unknown := self.weights.keys() - {plate.source for plate in plates} - {each.name for each in self.drawn}:
-            raise InputError(f"weight: expected a folder with plates or a drawn scheme, got {' and '.join(unknown)}")
         self.drawn_two = [each for each in self.drawn if each.by_lines[2].formats]
         if mixture.two_lines and not self.drawn_two:
             raise InputError(f"two lines: no plate of {', '.join(each.name for each in self.drawn)} has them")
