@@ -31,6 +31,8 @@ _LOG = 25
 CHECKPOINT = "checkpoint.pt"
 CURVES = "curves"
 """What a training keeps in its folder: its state, and its curves for TensorBoard."""
+RIGHT = "right/"
+"""What the names of the curves begin with that show the share of right answers on a data set."""
 
 
 class StepSamples(Protocol[B]):
@@ -156,7 +158,7 @@ class Trainer(ABC, Generic[S, B, V]):
         for samples, end in zip((self.samples, *(each for _, each in self.then)), ends, strict=True):
             if self.budget.progress(self.state) >= end:
                 continue
-            loader = DataLoader(
+            loader: DataLoader[B] = DataLoader(
                 samples,  # type: ignore[arg-type]  # a sampler is all that it asks of a data set
                 batch_size=None,
                 sampler=range(self.state.step, self.budget.steps),

@@ -16,7 +16,6 @@ UNUSED: dict[str, str] = {
     "python -m training.average": "--scheme",
     "python -m training.corners": "--minutes --rate --threads",
     "python -m training.corners.plate_head": "--data --out --start --threads",
-    "python -m training.country": "--minutes --start --rate --threads",
     "python -m training.detector": (
         "--synthetic --close-ups --replaced --drawn --background --signs --learning-rate --freeze --seed --bfloat16"
     ),

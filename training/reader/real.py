@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plate_nets.evaluation.coding import reduced
-from plate_nets.evaluation.dataset import REQUIRED, Label, csv_rows, read_photo
+from plate_nets.evaluation.dataset import Label, read_photo
 from plate_nets.plates import load_schemes
 from plate_nets.recognition.quads import lines_of
 from plate_nets.recognition.rectification import order_corners
@@ -81,8 +81,22 @@ class Example:
     held_out: bool
 
     def cut_out(self, photo: Frame) -> RealPlate:
-        """The plate, cut out of its photo."""
-        return replace(cut_out(photo, self.label, self.lines), source=self.source)
+        """The plate with its surroundings, cut out of its photo and reduced if higher than needed."""
+        label, box = self.label, self.label.box
+        if label.quad is None:
+            corners = np.array([[box.xmin, box.ymin], [box.xmax, box.ymin], [box.xmax, box.ymax], [box.xmin, box.ymax]])
+        else:
+            corners = order_corners(label.quad)
+        height, width = photo.shape[:2]
+        pad = CONTEXT * box.height
+        x0, y0 = max(0, int(box.xmin - pad)), max(0, int(box.ymin - pad))
+        x1, y1 = min(width, int(box.xmax + pad) + 1), min(height, int(box.ymax + pad) + 1)
+        picture = photo[y0:y1, x0:x1]
+        corners = (corners - [x0, y0]).astype(np.float32)
+        plate = RealPlate(picture, corners, label.text, label.quad is not None, self.source, self.lines)
+        small = reduced(picture, plate.lines * STORED_HEIGHT / max(edge_height(corners), 1.0))
+        corners = (corners * (small.shape[1] / picture.shape[1], small.shape[0] / picture.shape[0])).astype(np.float32)
+        return replace(plate, picture=np.ascontiguousarray(small), corners=corners)
 
 
 def sharpness(picture: Frame) -> float:
@@ -97,37 +111,9 @@ def readable(text: str) -> bool:
     return text != "" and len(text) + repeats <= STEPS
 
 
-def countries_in(folder: Path) -> dict[str, str]:
-    """The country of each photo in a labelled folder, by file name; empty if the column is empty or missing.
-
-    Raises:
-        DatasetError: there is no label table.
-    """
-    return {row["file"]: row.get("country") or "" for _, row in csv_rows(folder / "labels.csv", REQUIRED)}
-
-
 def most_lines(country: str) -> int:
     """Maximum number of lines on a country's plates, from its scheme; 2 without a scheme."""
     return next((scheme.lines for scheme in load_schemes("world") if scheme.country == country), 2) if country else 2
-
-
-def cut_out(photo: Frame, label: Label, lines: int = 2) -> RealPlate:
-    """Cut out a labelled plate of at most ``lines`` lines with its surroundings, reduced if higher than needed."""
-    box = label.box
-    if label.quad is None:
-        corners = np.array([[box.xmin, box.ymin], [box.xmax, box.ymin], [box.xmax, box.ymax], [box.xmin, box.ymax]])
-    else:
-        corners = order_corners(label.quad)
-    height, width = photo.shape[:2]
-    pad = CONTEXT * box.height
-    x0, y0 = max(0, int(box.xmin - pad)), max(0, int(box.ymin - pad))
-    x1, y1 = min(width, int(box.xmax + pad) + 1), min(height, int(box.ymax + pad) + 1)
-    picture = photo[y0:y1, x0:x1]
-    corners = (corners - [x0, y0]).astype(np.float32)
-    plate = RealPlate(picture, corners, label.text, label.quad is not None, most_lines=lines)
-    small = reduced(picture, plate.lines * STORED_HEIGHT / max(edge_height(corners), 1.0))
-    corners = (corners * (small.shape[1] / picture.shape[1], small.shape[0] / picture.shape[0])).astype(np.float32)
-    return replace(plate, picture=np.ascontiguousarray(small), corners=corners)
 
 
 def load_real(examples: Iterable[Example]) -> tuple[list[RealPlate], list[Frame]]:

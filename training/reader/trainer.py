@@ -11,13 +11,11 @@ from plate_nets.contract import reader_network
 from plate_nets.networks.checkpoint import save_weights
 from plate_nets.plates import PlateScheme
 from plate_nets.types import STEPS
-from training.loop import Trainer, mixed_precision
+from training.loop import RIGHT, Trainer, mixed_precision
 from training.reader.samples import Batch
 from training.reader.state import Reader, ReaderState
 from training.reader.validation import LabelledCrops, exact_share
 
-EXACT = "exact/"
-"""What the names of the curves of plates read exactly begin with."""
 _LOSS_CAP = 12.0
 """Maximum loss of one plate: about one and a half characters entirely wrong."""
 
@@ -41,7 +39,7 @@ class ReaderTrainer(Trainer[ReaderState, Batch, LabelledCrops]):
             for name, crops in self.validation.items()
         }
         for name, share in shares.items():
-            writer.add_scalar(f"{EXACT}{name}", share, state.step)
+            writer.add_scalar(f"{RIGHT}{name}", share, state.step)
         return f"exact {', '.join(f'{name} {share:.4f}' for name, share in shares.items())}"
 
     def save(self, name: str) -> None:

@@ -9,6 +9,7 @@ import csv
 import hashlib
 import io
 import logging
+import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ import numpy as np
 from rich.progress import track
 
 from benchmarks.measures.other_reader import OtherReader
+from plate_nets.contract import LATIN
 from plate_nets.errors import DatasetError
 from plate_nets.evaluation.dataset import COLUMNS, REQUIRED, Label, csv_rows, load_dataset, parse_box, read_photo
 from plate_nets.evaluation.evaluate import boxes_of
@@ -31,7 +33,7 @@ from plate_nets.recognition.rectification import quad_boxes
 from plate_nets.types import CORNER_COLUMNS, Frame
 from plate_nets.whole_file import whole_folder, write_whole
 from training.reader.real import Example, most_lines, readable
-from training.recipe.recipe import DRAWN, DataSet, Recipe
+from training.recipe.recipe import DRAWN, CountryRecipe, DataSet, ReaderRecipe
 from training.synthesis.test_set import write_test_set
 
 Examples = Mapping[str, Sequence[Example]]
@@ -52,15 +54,15 @@ _DRAWN_SEED = 20_260_000
 _COLUMNS = (*COLUMNS, "country", "lines", "held_out")
 
 
-def prepare(recipe: Recipe, root: Path, out: Path) -> dict[str, list[Example]]:
+def prepare(recipe: ReaderRecipe | CountryRecipe, root: Path, out: Path) -> dict[str, list[Example]]:
     """The data sets of a recipe, in a folder -> their plates; ``out`` keeps them for the next time.
 
     Raises:
         DatasetError: a folder cannot be used.
     """
-    scheme = load_scheme(recipe.scheme)
+    scheme = load_scheme(recipe.scheme if recipe.network == "reader" else LATIN)
     found = {name: prepared(scheme, root / name, each, out) for name, each in recipe.data.items()}
-    if recipe.calibration and recipe.calibration.drawn:
+    if recipe.network == "reader" and recipe.calibration and recipe.calibration.drawn:
         folder = _drawn(scheme, recipe.calibration.drawn, out)
         found[DRAWN] = prepared(scheme, folder, DataSet(use="check"), out)
     return found
@@ -71,7 +73,7 @@ def prepared(scheme: PlateScheme, folder: Path, data: DataSet, out: Path) -> lis
     symbols = None if UNKNOWN in scheme.alphabet or data.use == "foreign" else scheme.alphabet
     labels = folder / "labels.csv"
     written = labels.read_bytes() if labels.exists() else b""
-    how = data.model_dump_json(include={"boxes", "held_out", "teacher", "use"})
+    how = data.model_dump_json(exclude={"weight"})
     table = out / f"{folder.name}-{hashlib.sha256(written + f'{how}{symbols}'.encode()).hexdigest()[:12]}.csv"
     if not table.exists():
         _write(table, folder, list(_found(folder, data, scheme, symbols)))
@@ -92,7 +94,7 @@ def _found(folder: Path, data: DataSet, scheme: PlateScheme, symbols: str | None
     own = LocalReader(scheme=scheme, threads=1)  # loads its networks at its first use, with a teacher alone
     teacher = OtherReader(data.teacher, threads=1) if data.teacher else None
     for path, labels in track(list(dataset.photos()), folder.name):
-        country = (rows[path].get("country") or "").lower()
+        country = (rows[path].get("country") or data.country).lower()
         lines = rows[path].get("lines") or str(most_lines(country))
         if lines not in ("1", "2"):
             raise DatasetError(f"{folder / 'labels.csv'} ({path.name}): lines: expected 1 or 2, got {lines!r}")
@@ -207,3 +209,16 @@ def held_out(examples: Examples) -> dict[str, list[Example]]:
     """The plates with a text that are not learnt, by data set."""
     found = {name: [each for each in plates if each.held_out and each.label.text] for name, plates in examples.items()}
     return {name: plates for name, plates in found.items() if plates}
+
+
+def write_held_out(examples: Examples, root: Path, out: Path) -> None:
+    """Write the plates of data sets in ``root`` that are not learnt as labelled folders, for other measurements."""
+    for name, plates in held_out(examples).items():
+        if name == DRAWN or (out / name).exists():
+            continue
+        with whole_folder(out / name) as fresh:
+            for photo in {each.label.photo for each in plates}:
+                copy = fresh / photo.relative_to(root / name)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(photo, copy)
+            _write(fresh / "labels.csv", root / name, plates)

@@ -2,9 +2,9 @@
 
 import difflib
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import Annotated, Any, Literal, Self, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -41,6 +41,8 @@ class DataSet(Part):
     """How often its plates come, compared with those of the others."""
     held_out: Share = 0.1
     """Share of the texts that choose the temperature and are measured. If notes say "valid", it is those."""
+    country: str = ""
+    """ISO 3166, of plates whose own is not labelled."""
     teacher: Path | None = None
     """ONNX file of fast-plate-ocr: a text that it and our reader read becomes the label of a plate without one."""
 
@@ -138,7 +140,7 @@ class Quantization(Part):
 
 
 class Minimum(Part):
-    """What a data set must reach at the end."""
+    """What a reader must reach on a data set at the end."""
 
     best: Share = 0.0
     """Share of the plates whose best reading is right."""
@@ -148,26 +150,54 @@ class Minimum(Part):
     """Share of the sure texts that are right."""
 
 
-class Recipe(Part):
-    """Everything that makes the weights of a reader."""
+class CountryMinimum(Part):
+    """What CountryNet must reach on a data set at the end."""
 
+    design: Share = 0.0
+    """Share of the plates whose design is found."""
+    ground: Share = 0.0
+    """Share of the plates with a known colour whose colour is found."""
+
+
+class Recipe(Part):
+    """What makes the weights of any network."""
+
+    data: dict[str, DataSet] = {}
+    start: Start = Start()
+    schedule: Schedule
+    averaging: Averaging = Averaging()
+    checks: Mapping[str, Part] = {}
+    """What each data set must reach at the end."""
+
+    @model_validator(mode="after")
+    def _checks_its_data(self) -> Self:
+        for name in self.checks:
+            self._has(name)
+        return self
+
+    def _has(self, name: str) -> None:
+        if name not in self.data and name != DRAWN:
+            raise ValueError(f"expected the name of a data set, {', '.join(self.data)}, got {name}")
+
+
+class ReaderRecipe(Recipe):
+    """What makes the weights of a reader."""
+
+    network: Literal["reader"] = "reader"
+    """The network."""
     scheme: str
     """The alphabet to learn: a built-in scheme, or a TOML file."""
     read: str = ""
     """Countries to read for the figures and for int8, comma-separated. Default: the scheme."""
-    data: dict[str, DataSet] = {}
     drawings: dict[str, Factor] = {}
     """Countries to draw, and how often each comes. Default: the scheme."""
-    start: Start = Start()
-    schedule: Schedule
     mixture: Mixture = Mixture()
     phases: tuple[Phase, ...] = ()
     """One after the other in a single run. Default: one, of the recipe's mixture."""
-    averaging: Averaging = Averaging()
     calibration: Calibration | None = None
     quantization: Quantization | None = None
     checks: dict[str, Minimum] = {}
-    """By data set."""
+    """What each data set must reach at the end."""
 
     @model_validator(mode="before")
     @classmethod
@@ -179,20 +209,28 @@ class Recipe(Part):
         return values | {"phases": [{**each, "mixture": mixture | each.get("mixture", {})} for each in phases]}
 
     @model_validator(mode="after")
-    def _names_its_data(self) -> "Recipe":
-        for key, names in (("quantization", self.quantization and self.quantization.pictures), ("checks", self.checks)):
-            if unknown := set(names or ()) - self.data.keys() - {DRAWN}:
-                raise ValueError(
-                    f"{key}: expected names of data sets, {', '.join(self.data)}, got {', '.join(unknown)}"
-                )
+    def _quantizes_its_data(self) -> Self:
+        for name in self.quantization.pictures if self.quantization else ():
+            self._has(name)
         return self
+
+
+class CountryRecipe(Recipe):
+    """What makes the weights of CountryNet."""
+
+    network: Literal["country"]
+    """The network."""
+    scheme: str = "world"
+    """Countries to learn, comma-separated; their plates are drawn too."""
+    checks: dict[str, CountryMinimum] = {}
+    """What each data set must reach at the end."""
 
 
 DRAWN = "drawn"
 """The name of the drawn plates among the data sets."""
 
 
-def load_recipe(name: str, settings: Sequence[str] = ()) -> Recipe:
+def load_recipe(name: str, settings: Sequence[str] = ()) -> ReaderRecipe | CountryRecipe:
     """The name of a built-in recipe, or a TOML file, and settings such as "schedule.minutes=20" -> the recipe.
 
     Raises:
@@ -205,10 +243,12 @@ def load_recipe(name: str, settings: Sequence[str] = ()) -> Recipe:
     values = read_toml(path)
     for setting in settings:
         values = _merged(values, _parsed(setting))
+    recipe = CountryRecipe if values.get("network") == "country" else ReaderRecipe
     try:
-        return Recipe.model_validate(values)
+        return recipe.model_validate(values)
     except ValidationError as error:
-        raise InputError(f"{name}: " + "; ".join(_fault(each["loc"], each) for each in error.errors())) from error
+        faults = (_fault(recipe, each["loc"], each) for each in error.errors())
+        raise InputError(f"{name}: " + "; ".join(faults)) from error
 
 
 def _parsed(setting: str) -> dict[str, Any]:
@@ -228,11 +268,11 @@ def _merged(values: Any, changes: Any) -> Any:
     return values | {key: _merged(values.get(key), each) for key, each in changes.items()}
 
 
-def _fault(place: tuple[str | int, ...], error: Any) -> str:
+def _fault(recipe: type[Recipe], place: tuple[str | int, ...], error: Any) -> str:
     """What is wrong with a key, in a few words."""
     name = ".".join(map(str, place))
     if error["type"] == "extra_forbidden":
-        known = [".".join(key) for key in _keys(Recipe, tuple(map(str, place)))]
+        known = [".".join(key) for key in _keys(recipe, tuple(map(str, place)))]
         nearest = difflib.get_close_matches(name, known, 1, 0.5)
         return f"{excerpt(name)}: unknown key" + (f"; did you mean {nearest[0]}?" if nearest else "")
     if error["type"] == "missing":

@@ -15,17 +15,17 @@ from plate_nets.whole_file import write_whole
 from training import loop
 from training.quantize import quantize
 from training.recipe.calibrate import calibrations, fold, outputs_of
-from training.recipe.measure import TrainedReader, measure
-from training.recipe.prepare import held_out, prepare
-from training.recipe.recipe import Recipe
+from training.recipe.measure import TrainedReader, measure_country, measure_reader
+from training.recipe.prepare import Examples, held_out, prepare, write_held_out
+from training.recipe.recipe import CountryRecipe, ReaderRecipe, Recipe
 from training.recipe.report import Findings, write_report
-from training.recipe.train import LAST, choosing, train
+from training.recipe.train import LAST, choosing, of_use, train
 
-PREPARED, WEIGHTS = "prepared", "weights"
-"""Folders of a run: the tables of its data, and the weights to publish."""
+PREPARED, HELD_OUT, WEIGHTS = "prepared", "held_out", "weights"
+"""Folders of a run: the tables of its data, the plates that it does not learn, and the weights to publish."""
 
 
-def run(name: str, recipe: Recipe, root: Path, out: Path, threads: int, workers: int) -> Findings:
+def run(name: str, recipe: ReaderRecipe | CountryRecipe, root: Path, out: Path, threads: int, workers: int) -> Findings:
     """Run a recipe on the data sets of a folder -> what was found, also in ``out``/report.html.
 
     Raises:
@@ -40,8 +40,27 @@ def run(name: str, recipe: Recipe, root: Path, out: Path, threads: int, workers:
     state = train(name, recipe, examples, out, device, workers)
     found = Findings(name, recipe, str(device), state.step, state.seconds / 60)
 
-    trained, published = (TrainedReader(recipe, out / folder) for folder in (LAST, WEIGHTS))
-    shutil.copytree(trained.folder, published.folder, dirs_exist_ok=True)
+    write_held_out(of_use(recipe, examples, "train"), root, out / HELD_OUT)
+    weights = Path(shutil.copytree(out / LAST, out / WEIGHTS, dirs_exist_ok=True))
+    if recipe.network == "reader":
+        published = TrainedReader(recipe, weights)
+        _finish(recipe, TrainedReader(recipe, out / LAST), published, examples, root, found)
+        found.measured = measure_reader(published, held_out(examples))
+    else:
+        found.measured = measure_country(recipe, weights, held_out(examples))
+    logging.info("report: %s", write_report(found, out))
+    return found
+
+
+def _finish(
+    recipe: ReaderRecipe,
+    trained: TrainedReader,
+    published: TrainedReader,
+    examples: Examples,
+    root: Path,
+    found: Findings,
+) -> None:
+    """Calibrate a trained reader, and measure the ranges for int8."""
     if recipe.calibration and (known := choosing(recipe, examples)):
         outputs = outputs_of(trained, known)
         found.calibrations = calibrations(trained.scheme, outputs, recipe.calibration.temperatures)
@@ -50,14 +69,9 @@ def run(name: str, recipe: Recipe, root: Path, out: Path, threads: int, workers:
         logging.info("temperature: %g", found.temperature)
     if recipe.quantization:
         folders = [root / each / "images" for each in recipe.quantization.pictures]
-        count, schemes = recipe.quantization.count, published.schemes
-        found.quantized = quantize(
-            published.weights, published.name, folders, count, schemes, lambda: published.networks
-        )
+        count, networks = recipe.quantization.count, lambda: published.networks
+        found.quantized = quantize(published.weights, published.name, folders, count, published.schemes, networks)
         logging.info("int8: %s", found.quantized)
-    found.measured = measure(published, held_out(examples))
-    logging.info("report: %s", write_report(found, out))
-    return found
 
 
 def _begin(recipe: Recipe, path: Path) -> None:
