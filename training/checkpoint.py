@@ -13,8 +13,8 @@ from plate_nets.networks.checkpoint import load_weights
 from plate_nets.whole_file import whole_file
 
 N = TypeVar("N", bound=nn.Module)
-_DECAY = 0.999
-"""Of the moving average."""
+DECAY = 0.999
+"""Of the moving average, per step."""
 
 
 class TrainingState(Generic[N]):
@@ -30,6 +30,7 @@ class TrainingState(Generic[N]):
         best: worse than any result.
         scales: prefixes of parts of the network that learn at a fraction of the rate, with these fractions.
         scheme: marks that also bind a checkpoint, see `plate_nets.networks.checkpoint.scheme_marks`.
+        decay: of the moving average, per step.
     """
 
     def __init__(
@@ -39,6 +40,7 @@ class TrainingState(Generic[N]):
         best: float,
         scales: Mapping[str, float] | None = None,
         scheme: dict[str, str] | None = None,
+        decay: float = DECAY,
     ) -> None:
         self.architecture = architecture
         self.network = network
@@ -52,6 +54,7 @@ class TrainingState(Generic[N]):
         self.seconds = 0.0
         self.best = best
         self._scheme = scheme
+        self._decay = decay
 
     def take_over(self, weights: Path) -> None:
         """Start from the weights of a safetensors file; steps and optimiser start from scratch.
@@ -68,7 +71,7 @@ class TrainingState(Generic[N]):
 
     @torch.no_grad()
     def update_average(self) -> None:
-        decay = min(_DECAY, (1 + self.step) / (10 + self.step))
+        decay = min(self._decay, (1 + self.step) / (10 + self.step))
         for mean, value in zip(self.average.state_dict().values(), self.network.state_dict().values(), strict=True):
             if mean.dtype.is_floating_point:
                 mean.lerp_(value, 1 - decay)

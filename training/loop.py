@@ -4,7 +4,7 @@ import logging
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Generic, Protocol, TypeVar
@@ -28,6 +28,11 @@ S = TypeVar("S", bound=TrainingState[Any])
 
 _LOG = 25
 """Steps between two points of the curves."""
+CHECKPOINT = "checkpoint.pt"
+CURVES = "curves"
+"""What a training keeps in its folder: its state, and its curves for TensorBoard."""
+RIGHT = "right/"
+"""What the names of the curves begin with that show the share of right answers on a data set."""
 
 
 class StepSamples(Protocol[B]):
@@ -76,8 +81,9 @@ class Budget:
 class Trainer(ABC, Generic[S, B, V]):
     """Trains a state on samples within a budget; writes checkpoints, curves and the best weights to ``out``.
 
-    ``validation``: sets to measure on, by name; the first decides which weights are best. ``rate``: the highest
-    learning rate. ``every``, ``checkpoint``: steps between two validations, and between two checkpoints.
+    ``validation``: sets to measure on, by name. ``then``: samples that take the place of ``samples``, each from a
+    progress of 0..1 on. ``rate``: the highest learning rate. ``every``, ``checkpoint``: steps between two validations,
+    and between two checkpoints.
     """
 
     file: ClassVar[str]
@@ -91,6 +97,7 @@ class Trainer(ABC, Generic[S, B, V]):
     _: KW_ONLY
     device: torch.device
     workers: int
+    then: Sequence[tuple[float, StepSamples[B]]] = ()
     rate: float = Schedule.peak
     every: int = 500
     checkpoint: int = 250
@@ -119,7 +126,7 @@ class Trainer(ABC, Generic[S, B, V]):
     def run(self) -> None:
         """Train to the end of the budget; the weights `last` are those at its end."""
         state = self.state
-        writer = SummaryWriter(str(self.out / "curves"), purge_step=state.step)
+        writer = SummaryWriter(str(self.out / CURVES), purge_step=state.step)
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         with Progress(*columns) as bar:
             task = bar.add_task("training", total=self.budget.steps, completed=state.step)
@@ -136,23 +143,33 @@ class Trainer(ABC, Generic[S, B, V]):
                 ended = self.budget.progress(state) >= 1
                 if state.step % self.every == 0 or ended:
                     at = f"step {state.step}, {state.seconds / 60:.1f} min, loss {loss:.4f}"
-                    result = self.validate(writer) if self.validation else "not measured, because --validate is missing"
+                    result = (
+                        self.validate(writer) if self.validation else "not measured, because no plates are held out"
+                    )
                     bar.console.print(f"{at}: {result}")
                 if state.step % self.checkpoint == 0 or ended:
-                    state.save(self.out / "checkpoint.pt")
+                    state.save(self.out / CHECKPOINT)
         writer.close()
         self.save("last")
 
     def batches(self) -> Iterator[B]:
         """The batches from the state's present step on."""
-        yield from DataLoader(
-            self.samples,  # type: ignore[arg-type]  # a sampler is all that it asks of a data set
-            batch_size=None,
-            sampler=range(self.state.step, self.budget.steps),
-            num_workers=self.workers,
-            worker_init_fn=_one_thread,
-            prefetch_factor=8 if self.workers else None,
-        )
+        ends = (*(start for start, _ in self.then), float("inf"))
+        for samples, end in zip((self.samples, *(each for _, each in self.then)), ends, strict=True):
+            if self.budget.progress(self.state) >= end:
+                continue
+            loader: DataLoader[B] = DataLoader(
+                samples,  # type: ignore[arg-type]  # a sampler is all that it asks of a data set
+                batch_size=None,
+                sampler=range(self.state.step, self.budget.steps),
+                num_workers=self.workers,
+                worker_init_fn=_one_thread,
+                prefetch_factor=8 if self.workers else None,
+            )
+            for batch in loader:
+                yield batch
+                if self.budget.progress(self.state) >= end:
+                    break
 
     def step(self, batch: B) -> tuple[float, float]:  # type: ignore[misc]
         """Learn from a batch -> its loss and the learning rate."""
@@ -200,7 +217,7 @@ Resume = Annotated[bool, typer.Option("--resume", help="Continue from the checkp
 
 def continue_from(state: TrainingState[Any], out: Path) -> None:
     """Take over the checkpoint that a training left in its folder."""
-    state.load(out / "checkpoint.pt")
+    state.load(out / CHECKPOINT)
     logging.info("continuing at step %d", state.step)
 
 

@@ -74,8 +74,15 @@ def _number(node: openvino.Node, place: int) -> float:
     return float(f"{node.input_value(place).get_node().data.item():.{_DIGITS}g}")
 
 
-def inputs_of(name: str, photos: Sequence[Path], schemes: Sequence[PlateScheme]) -> list[NDArray[Any]]:
-    """The inputs of a network while the converted pipeline reads photos: single pictures, windows or crops."""
+def converted() -> Networks:
+    """The converted networks of the package."""
+    return load_converted(first_versions(default_repository()), readers=READERS)
+
+
+def inputs_of(
+    name: str, photos: Sequence[Path], schemes: Sequence[PlateScheme], networks: Callable[[], Networks] = converted
+) -> list[NDArray[Any]]:
+    """The inputs of a network while the pipeline reads photos: single pictures, windows or crops."""
     inputs: list[NDArray[Any]] = []
 
     def record(network: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -85,17 +92,43 @@ def inputs_of(name: str, photos: Sequence[Path], schemes: Sequence[PlateScheme])
 
         return ask
 
-    def networks() -> Networks:
-        loaded = load_converted(first_versions(default_repository()), readers=READERS)
+    def recorded() -> Networks:
+        loaded = networks()
         if name in READERS:
             return replace(loaded, readers={**loaded.readers, name: record(loaded.readers[name])})
         recording: dict[str, Any] = {name: record(getattr(loaded, name))}
         return replace(loaded, **recording)
 
-    reader = LocalReader(schemes, networks=networks)
+    reader = LocalReader(schemes, networks=recorded)
     for photo in track(photos, f"reading {len(photos)} photos"):
         reader.read(read_photo(photo))
     return inputs
+
+
+def quantize(
+    weights: Path,
+    name: str,
+    folders: Sequence[Path],
+    count: int,
+    schemes: Sequence[PlateScheme],
+    networks: Callable[[], Networks] = converted,
+) -> str:
+    """Write the ranges of a network's layers, on photos in folders, into its weights -> what was measured.
+
+    Raises:
+        PlateError: the weights or the photos cannot be used.
+    """
+    logging.getLogger("nncf").setLevel(logging.WARNING)
+    found = [path for folder in folders for path in pictures_below(folder)]
+    chosen = np.random.default_rng(0).permutation(len(found))[:count]
+    loaded, of_weights = NETWORKS[name].load(schemes[0], weights), NETWORKS[name].scheme_of_weights(schemes[0])
+    inputs = inputs_of(name, [found[index] for index in chosen], schemes, networks)
+    if not inputs:
+        raise PlateError(f"{weights}: no plate was found in the photos")
+    ranges = ranges_on(name, build(GRAPHS[name], weights, of_weights), inputs)
+    metadata = read_metadata(weights) | {RANGES: json.dumps(ranges)}
+    save_weights(loaded, weights, metadata, of_weights)
+    return f"the ranges of {len(ranges)} layers, on {len(inputs)} inputs in {len(chosen)} photos"
 
 
 @errors_in_one_line()
@@ -107,21 +140,10 @@ def main(
     network: Annotated[str, typer.Option(help="Network of the weights. Default: the name of the file.")] = "",
 ) -> None:
     """Measure the ranges of a network's layers on photos, so that it can run in int8."""
-    logging.getLogger("nncf").setLevel(logging.WARNING)
     name = network or weights.stem
     if name not in CANDIDATES:
         raise PlateError(f"--network: expected {', '.join(CANDIDATES)}, got {name!r}")
-    found = [path for folder in pictures for path in pictures_below(folder)]
-    chosen = np.random.default_rng(0).permutation(len(found))[:count]
-    schemes = load_schemes(scheme)
-    loaded, of_weights = NETWORKS[name].load(schemes[0], weights), NETWORKS[name].scheme_of_weights(schemes[0])
-    inputs = inputs_of(name, [found[index] for index in chosen], schemes)
-    if not inputs:
-        raise PlateError(f"{weights}: no plate was found in the photos")
-    ranges = ranges_on(name, build(GRAPHS[name], weights, of_weights), inputs)
-    metadata = read_metadata(weights) | {RANGES: json.dumps(ranges)}
-    save_weights(loaded, weights, metadata, of_weights)
-    typer.echo(f"{weights}: the ranges of {len(ranges)} layers, on {len(inputs)} inputs in {len(chosen)} photos")
+    typer.echo(f"{weights}: {quantize(weights, name, pictures, count, load_schemes(scheme))}")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import product
+from itertools import groupby, product
 
 from plate_nets.errors import SchemeError
 from plate_nets.plates.drawing import PlateDrawing
@@ -17,6 +17,11 @@ from plate_nets.plates.drawing import PlateDrawing
 MOST_WORK = 500_000
 """Limit for building the automaton of all formats, in checks of a symbol of a pattern: half a second. Russia's takes
 4,000."""
+
+
+UNKNOWN = "?"
+"""A class of a reader that stands for one or more signs in a row that it does not know or cannot see. No pattern may
+contain it, so a text with it is never sure."""
 
 
 @dataclass(frozen=True)
@@ -178,6 +183,18 @@ class PlateScheme:
     def index(self) -> Mapping[str, int]:
         """A symbol -> its class."""
         return {symbol: index for index, symbol in enumerate(self.alphabet)}
+
+    def spelled(self, text: str) -> str:
+        """A text in any script -> as its reader spells it: signs that it does not know are one `UNKNOWN` per run.
+
+        Raises:
+            SchemeError: the reader has no class for unknown signs.
+        """
+        known = set(self.alphabet)
+        if UNKNOWN not in known and not known.issuperset(text):
+            raise SchemeError(f"text: expected symbols of {self.alphabet}, got {text!r}")
+        runs = groupby(symbol if symbol in known else UNKNOWN for symbol in text)
+        return "".join(UNKNOWN if symbol == UNKNOWN else symbol * len(list(run)) for symbol, run in runs)
 
     @cached_property
     def by_lines(self) -> Mapping[int, "PlateScheme"]:

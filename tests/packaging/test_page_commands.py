@@ -93,7 +93,7 @@ def test_a_wrong_command_in_a_page_is_found(monkeypatch: pytest.MonkeyPatch) -> 
         ("plates read car.jpg --shceme russia", "No such option"),
         ("plates serve --http-port many", "not a valid integer"),
         ("plates raed car.jpg", "No such command"),
-        ("python -m training.reader --data x --out y --stepps 5", "No such option"),
+        ("python -m training reader_world --data x --out y --stepps 5", "No such option"),
         ("make dmeo", "targets"),
         ("pytest tests/untis", "paths"),
     ):

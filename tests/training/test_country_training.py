@@ -7,29 +7,36 @@ import numpy as np
 import pytest
 import torch
 
+from plate_nets.errors import DatasetError, SchemeError
+from plate_nets.evaluation.dataset import load_dataset
 from plate_nets.networks.checkpoint import load_weights
 from plate_nets.networks.country import CountryNet
 from plate_nets.plates import load_scheme, load_schemes
 from plate_nets.plates.designs import CLASSES, DESIGNS, GROUNDS, UNKNOWN, design_of, ground_of
 from tests.commands import invoke
+from training.__main__ import main
 from training.checkpoint import TrainingState
 from training.country import samples
-from training.country.__main__ import main
 from training.country.samples import NOT_KNOWN, CountryBatch, Samples, drawn_formats, load_real
-from training.country.trainer import CountryTrainer
+from training.country.trainer import CountryTrainer, known_crops
+from training.reader.real import Example
+from training.recipe.prepare import prepared
+from training.recipe.recipe import DataSet
 
 HEADER = "file,xmin,ymin,xmax,ymax,text,x1,y1,x2,y2,x3,y3,x4,y4"
 
 
-def write_folder(folder: Path, rows: dict[str, tuple[str, str]], country: bool = True) -> Path:
-    """Photos of 120 x 60 px with a plate of 100 x 50 px each: name -> its text and its country."""
+def labelled(folder: Path, rows: dict[str, tuple[str, str]], country: str | None = None) -> list[Example]:
+    """Photos of 120 x 60 px with a plate of 100 x 50 px each: name -> its text and its country, or that of all."""
     (folder / "images").mkdir(parents=True)
-    lines = [HEADER + ",country" * country]
+    lines = [HEADER + ",country" * (country is None)]
     for name, (text, code) in rows.items():
         cv2.imwrite(str(folder / "images" / name), np.full((60, 120, 3), 90, np.uint8))
-        lines.append(f"{name},10,5,110,55,{text},10,5,110,5,110,55,10,55" + f",{code}" * country)
+        lines.append(f"{name},10,5,110,55,{text},10,5,110,5,110,55,10,55" + f",{code}" * (country is None))
     (folder / "labels.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return folder
+    return prepared(
+        load_scheme("latin"), folder, DataSet(held_out=0, country=country or ""), folder.parent / "prepared"
+    )
 
 
 def test_every_country_of_the_package_has_a_class_and_brazil_two() -> None:
@@ -55,7 +62,7 @@ def test_real_plates_are_of_the_design_that_their_text_fits(tmp_path: Path) -> N
         "e.png": ("KL12345", "no"),
         "f.png": ("ABC1234", ""),
     }
-    real = load_real(load_schemes("brazil,united_states"), [write_folder(tmp_path / "crops", rows)], {})
+    real = load_real(load_schemes("brazil,united_states"), labelled(tmp_path / "crops", rows))
     found = {design: [(each.plate.text, each.plate.lines) for each in plates] for design, plates in real.items()}
     assert found == {
         "br": [("ABC1D23", 2)],
@@ -63,13 +70,13 @@ def test_real_plates_are_of_the_design_that_their_text_fits(tmp_path: Path) -> N
         "us": [("ABC1234", 1)],
         UNKNOWN: [("KL12345", 2)],
     }
-    without = write_folder(tmp_path / "ours", {"a.png": ("ABC1234", "")}, country=False)
-    assert list(load_real(load_schemes("united_states"), [without], {"ours": "us"})) == ["us"]
+    without = labelled(tmp_path / "ours", {"a.png": ("ABC1234", "")}, country="US")
+    assert list(load_real(load_schemes("united_states"), without)) == ["us"]
 
 
 def test_a_batch_is_a_function_of_its_step(tmp_path: Path) -> None:
     schemes = load_schemes("brazil,turkey")
-    real = load_real(schemes, [write_folder(tmp_path / "crops", {"a.png": ("ABC1D23", "br")})], {})
+    real = load_real(schemes, labelled(tmp_path / "crops", {"a.png": ("ABC1D23", "br")}))
     one, other = (Samples(schemes, real, batch=8, seed=3)[5] for _ in range(2))
     np.testing.assert_array_equal(one.crops, other.crops)
     np.testing.assert_array_equal(one.grounds, other.grounds)
@@ -120,8 +127,8 @@ def test_drawings_have_every_ground(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_real_plate_has_a_ground_if_its_formats_agree(
     country: str, text: str, ground: str | None, tmp_path: Path
 ) -> None:
-    folder = write_folder(tmp_path / "crops", {"a.png": (text, country)})
-    ((known,),) = load_real(load_schemes("world"), [folder], {}).values()
+    examples = labelled(tmp_path / "crops", {"a.png": (text, country)})
+    ((known,),) = load_real(load_schemes("world"), examples).values()
     assert known.ground == (NOT_KNOWN if ground is None else GROUNDS.index(ground))
 
 
@@ -137,33 +144,30 @@ def test_an_unknown_ground_does_not_affect_the_loss() -> None:
     assert all(each.grad is not None and each.grad.any() for each in network.ground[-1].parameters())
 
 
-def test_the_training_writes_weights_and_can_be_resumed(tmp_path: Path) -> None:
-    folder = write_folder(tmp_path / "crops", {"a.png": ("ABC1D23", "br"), "b.png": ("34ABC123", "tr")})
-    command = ["--out", str(tmp_path / "out"), "--data", str(folder), "--validate", str(folder), "--scheme", "turkey"]
-    command += ["--batch", "4", "--workers", "0", "--every", "1"]
-    for steps in (["--steps", "1", "--seed", "1"], ["--steps", "2", "--resume"]):
-        result = invoke(main, *command, *steps)
-        assert result.exit_code == 0, result.output
-    assert "step 2," in result.output and "right crops" in result.output and "drawn ground" in result.output
-    load_weights(CountryNet(), tmp_path / "out" / "last" / "country.safetensors")
-    load_weights(CountryNet(), tmp_path / "out" / "best" / "country.safetensors")
+def test_a_recipe_makes_weights_and_a_report(tmp_path: Path) -> None:
+    labelled(tmp_path / "crops", {"a.png": ("ABC1D23", "br"), "b.png": ("34ABC123", "tr")})
+    recipe = tmp_path / "tiny.toml"
+    recipe.write_text(
+        'network = "country"\nscheme = "turkey,brazil"\ndata.crops.held_out = 1.0\nstart.weights = "none"\n'
+        "schedule = { steps = 2, batch = 4, every = 1 }\nchecks.crops.ground = 1.0\n"
+    )
+    done = invoke(main, recipe, "--data", tmp_path, "--out", tmp_path / "out", "--workers", "0")
+    assert "step 2," in done.output and "right crops design" in done.output and "drawn ground" in done.output
+    assert done.exit_code == int("check: crops: ground: expected at least 1, got " in done.output)
+    load_weights(CountryNet(), tmp_path / "out" / "weights" / "country.safetensors")
+    assert "<td>crops<td>2<td>" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert len(load_dataset(tmp_path / "out" / "held_out" / "crops").labels) == 2
 
 
-def test_a_validation_folder_must_have_plates_of_known_countries(tmp_path: Path) -> None:
-    folder = write_folder(tmp_path / "crops", {"a.png": ("ABC1D23", "")})
-    command = ["--out", str(tmp_path / "out"), "--validate", str(folder), "--scheme", "turkey"]
-    result = invoke(main, *command)
-    assert result.exit_code == 1 and "crops: expected plates with a known country, got none" in result.output
-
-
-def test_the_country_of_a_folder_is_given_as_a_pair(tmp_path: Path) -> None:
-    result = invoke(main, "--out", tmp_path, "--country", "ru")
-    assert result.exit_code == 1 and "expected FOLDER=CODE, such as ru_train=ru, got 'ru'" in result.output
+def test_a_data_set_must_have_plates_of_known_countries(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match="crops: expected plates with a known country, got none"):
+        known_crops(
+            "crops", load_real(load_schemes("turkey"), labelled(tmp_path / "crops", {"a.png": ("ABC1D23", "")}))
+        )
 
 
 @pytest.mark.parametrize("key", ["design = 5", 'designs = "old"'])
 def test_the_design_in_a_scheme_file_must_be_a_name(key: str, tmp_path: Path) -> None:
-    from plate_nets.errors import SchemeError
     from tests.schemes import TESTLAND, write_testland
 
     path = write_testland(tmp_path, TESTLAND.replace("[[formats]]", f"[[formats]]\n{key}", 1))

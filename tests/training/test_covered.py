@@ -6,7 +6,8 @@ import pytest
 from tests.real_plates import RUSSIA, drawn
 from training.reader.covered import can_cover, cover
 from training.reader.real import RealPlate
-from training.reader.samples import Mixture, Samples
+from training.reader.samples import Samples
+from training.recipe.recipe import Mixture
 from training.synthesis.camera import take_photo
 from training.synthesis.far import HIGHEST, LOWEST, draw_far_height, soften
 

@@ -25,8 +25,19 @@ AnyTrainer = Trainer[Any, Any, Any]
 
 
 def reader(out: Path) -> AnyTrainer:
-    samples = ReaderSamples(RUSSIA, [], [], batch=2, seed=7)
-    return ReaderTrainer(ReaderState(RUSSIA, CPU), samples, {}, Budget(4), out, device=CPU, workers=0)
+    samples, later = (ReaderSamples(RUSSIA, [], [], batch=2, seed=seed) for seed in (7, 8))
+    state, then = ReaderState(RUSSIA, CPU), [(0.25, later)]
+    return ReaderTrainer(state, samples, {}, Budget(4), out, then=then, device=CPU, workers=0)
+
+
+def test_later_samples_take_their_turn(tmp_path: Path) -> None:
+    trainer = reader(tmp_path)
+    seen = []
+    for batch in trainer.batches():
+        seen.append(batch.crops)
+        trainer.state.step += 1
+    expected = [trainer.samples[0], *(trainer.then[0][1][step] for step in (1, 2, 3))]
+    assert [bool((one == other.crops).all()) for one, other in zip(seen, expected, strict=True)] == [True] * 4
 
 
 def corners(out: Path) -> AnyTrainer:
@@ -41,7 +52,7 @@ def test_resumed_training_is_the_uninterrupted_one(
     torch.manual_seed(3)
     whole = start(tmp_path / "whole")
     whole.run()
-    assert ": not measured, because --validate is missing\n" in capsys.readouterr().out
+    assert ": not measured, because no plates are held out\n" in capsys.readouterr().out
     torch.manual_seed(3)
     stopped = start(tmp_path / "part")
     batches = stopped.batches()

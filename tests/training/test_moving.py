@@ -4,7 +4,8 @@ import numpy as np
 
 from plate_nets.types import Frame
 from tests.real_plates import RUSSIA, drawn
-from training.reader.samples import Mixture, Samples
+from training.reader.samples import Samples
+from training.recipe.recipe import Mixture
 from training.synthesis.camera import take_photo
 from training.synthesis.far import MOVING_HIGHEST, MOVING_LOWEST, draw_moving_height, smear
 

@@ -1,6 +1,5 @@
 """The reader's training on a handful of plates: it learns, resumes exactly, and reports faults clearly."""
 
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,33 +7,25 @@ import cv2
 import numpy as np
 import pytest
 import torch
-from numpy.typing import NDArray
 from typer.testing import CliRunner
 
-from benchmarks.measures.other_reader import OtherReader
-from plate_nets.errors import InputError, WeightsError
-from plate_nets.evaluation.dataset import load_dataset
+from plate_nets.errors import WeightsError
 from plate_nets.evaluation.reading_metrics import ReadPlate
 from plate_nets.networks.checkpoint import WEIGHTS, read_weights
 from plate_nets.networks.registry import NETWORKS
 from plate_nets.plates import default_scheme, load_scheme
 from plate_nets.recognition.geometry import normalized
-from plate_nets.recognition.local import LocalReader
-from plate_nets.recognition.quads import quad_size
 from plate_nets.recognition.rectification import RectificationSettings, straighten
-from plate_nets.types import Box, Reading
-from tests.commands import invoke
-from tests.frames import Placed, compose
+from plate_nets.types import Reading
 from training.loop import Budget
-from training.reader import locate
-from training.reader.__main__ import factors, main
 from training.reader.lookalikes import look_alike, pictures_of, worst
 from training.reader.real import RealPlate, load_foreign, load_real, readable
-from training.reader.samples import Mixture, Samples, source_shares
+from training.reader.samples import Samples, source_shares
 from training.reader.state import Reader, ReaderState
-from training.reader.teach import taught
 from training.reader.trainer import ReaderTrainer, ctc_loss, save_reader
-from training.reader.validation import best_paths, load_crops, validation_crops
+from training.reader.validation import best_paths, load_crops
+from training.recipe.prepare import prepared
+from training.recipe.recipe import DataSet, Mixture
 from training.synthesis.__main__ import app as synthesis_app
 
 CPU = torch.device("cpu")
@@ -70,8 +61,8 @@ def test_real_plates_and_empty_regions_are_among_the_samples() -> None:
     assert set(batch.lengths.tolist()) == {0, 8}
 
 
-def test_plates_of_other_countries_have_empty_texts(dataset: Path) -> None:
-    foreign = load_foreign([dataset])
+def test_plates_of_other_countries_have_empty_texts(dataset: Path, tmp_path: Path) -> None:
+    foreign = load_foreign(prepared(RUSSIA, dataset, DataSet(use="foreign"), tmp_path))
     assert len(foreign) == 12
     mixture = Mixture(real=0, empty=0, foreign=0.5)
     batch = Samples(RUSSIA, [], [], batch=40, seed=0, mixture=mixture, foreign=foreign)[0]
@@ -101,8 +92,6 @@ def test_each_source_has_its_share_up_to_the_maximum() -> None:
     plates.append(RealPlate(plain, front, "A129BC77", exact=True, source="few"))
     weighed = Samples(RUSSIA, plates, [], batch=1, seed=0, weights={"few": 9})
     assert weighed.chances[-2] == pytest.approx(0.5)
-    with pytest.raises(InputError, match="weight: expected a folder with plates or a drawn scheme, got fwe"):
-        Samples(RUSSIA, plates, [], batch=1, seed=0, weights={"fwe": 9})
 
 
 def test_schemes_are_drawn_by_their_weights() -> None:
@@ -110,13 +99,6 @@ def test_schemes_are_drawn_by_their_weights() -> None:
     mixture = Mixture(real=0, empty=0)
     batch = Samples(latin, [], [], batch=60, seed=0, mixture=mixture, drawn=schemes, weights={"sweden": 0.1})[0]
     assert (batch.lengths == 7).mean() > 0.8, "of Brazil; Sweden has six"
-
-
-@pytest.mark.parametrize(("written", "got"), [("brazil", "brazil"), ("brazil=much", "much"), ("a=-1", "a=-1")])
-def test_a_weight_is_a_name_and_a_factor(written: str, got: str) -> None:
-    assert factors(["brazil=3", "runs/a_train=0.5"]) == {"brazil": 3, "runs/a_train": 0.5}
-    with pytest.raises(InputError, match=f"--weight: expected NAME=FACTOR, such as brazil=3, got '.*{got}'"):
-        factors([written])
 
 
 def test_short_plates_of_a_country_without_two_lines_are_cut_as_one(tmp_path: Path) -> None:
@@ -128,9 +110,10 @@ def test_short_plates_of_a_country_without_two_lines_are_cut_as_one(tmp_path: Pa
         rows.append(f"{name},30,15,130,65,ABC1234,30,15,130,15,130,65,30,65,{country}")
     (tmp_path / "labels.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
     latin = load_scheme("latin")
-    plates, _ = load_real(latin, [tmp_path])
-    assert [plate.lines for plate in plates] == [1, 2, 2]
-    american, brazilian, unknown = load_crops(latin, tmp_path, straightened=True).crops
+    examples = prepared(latin, tmp_path, DataSet(held_out=0), tmp_path / "out")
+    plates, _ = load_real(examples)
+    assert [(plate.lines, plate.source) for plate in plates] == [(lines, tmp_path.name) for lines in (1, 2, 2)]
+    american, brazilian, unknown = load_crops(latin, examples).crops
     quad = np.array([[30, 15], [130, 15], [130, 65], [30, 65]], np.float32)
     np.testing.assert_array_equal(american, normalized([straighten(photo, quad, 1, RectificationSettings())])[0])
     np.testing.assert_array_equal(brazilian, normalized([straighten(photo, quad, 2, RectificationSettings())])[0])
@@ -148,26 +131,6 @@ def test_a_real_plate_of_two_lines_is_always_cropped_along_its_corners() -> None
     for red, green, _ in batch.crops:
         assert red[8:16, 12:36].mean() > green[8:16, 12:36].mean()
         assert green[8:16, 58:82].mean() > red[8:16, 58:82].mean(), "the second line is laid beside the first"
-
-
-def test_folders_with_the_same_name_are_measured_separately(tmp_path: Path, dataset: Path) -> None:
-    for parent in ("one", "two"):
-        shutil.copytree(dataset, tmp_path / parent / "validation")
-    folders = [tmp_path / "one" / "validation", tmp_path / "two" / "validation", dataset]
-    found = validation_crops(RUSSIA, folders, straightened=True)
-    names = ["one/validation", "two/validation", dataset.name]
-    assert list(found) == [each for name in names for each in (f"{name}, straightened", name)]
-    assert [crops.decides for crops in found.values()] == [True, False] * 3
-    assert all(crops.decides for crops in validation_crops(RUSSIA, folders, straightened=False).values())
-
-
-def test_plates_without_corners_are_measured_as_boxes(tmp_path: Path, dataset: Path) -> None:
-    shutil.copytree(dataset, tmp_path / "boxes")
-    written = tmp_path / "boxes" / "labels.csv"
-    rows = [",".join(row.split(",")[:6]) for row in written.read_text().splitlines()]
-    written.write_text("\n".join(rows) + "\n")
-    boxes = load_crops(RUSSIA, tmp_path / "boxes", straightened=True)
-    assert len(boxes.texts) == 12 and np.array_equal(boxes.crops, load_crops(RUSSIA, tmp_path / "boxes").crops)
 
 
 def test_plates_of_two_lines_are_among_the_samples() -> None:
@@ -195,25 +158,6 @@ def test_look_alikes_have_the_light_of_the_worst_crops_but_other_texts() -> None
     assert sample.text != "A123BC77" and sample.kind == "private"
     assert np.abs(sample.crop.mean(axis=(0, 1)) - crop.mean(axis=(0, 1))).max() < 3
     assert np.array_equal(pictures_of(normalized([crop]))[0], crop)
-
-
-def test_command_trains_validates_and_resumes(tmp_path: Path, dataset: Path) -> None:
-    options = ["--data", str(dataset), "--validate", str(dataset), "--out", str(tmp_path / "run"), "--batch", "4"]
-    options += ["--workers", "0", "--threads", "1", "--every", "2", "--straightened", "1", "--moving", "0.5"]
-    result = invoke(main, *options, "--steps", "2")
-    assert result.exit_code == 0, result.output
-    assert "exact" in result.output
-    for name in ("best", "last"):
-        assert (tmp_path / "run" / name / "lprnet.safetensors").is_file()
-    assert list((tmp_path / "run" / "curves").iterdir())
-    result = invoke(main, *options, "--steps", "3", "--resume")
-    assert result.exit_code == 0, result.output
-
-
-def test_missing_data_is_one_line(tmp_path: Path) -> None:
-    result = invoke(main, "--data", tmp_path, "--out", tmp_path / "run")
-    assert result.exit_code == 1
-    assert "labels.csv: no such file" in result.output
 
 
 def test_readability_counts_the_blanks_between_equal_neighbours() -> None:
@@ -294,67 +238,3 @@ def test_plates_of_several_schemes_are_drawn() -> None:
     schemes = [load_scheme(name) for name in ("brazil", "uzbekistan")]
     batch = Samples(load_scheme("latin"), [], [], batch=40, seed=0, mixture=Mixture(real=0, empty=0), drawn=schemes)[0]
     assert {7, 8} <= set(batch.lengths.tolist()) and batch.targets.max() < 36
-
-
-def test_plates_of_loose_crops_are_located_and_split_by_text(tmp_path: Path) -> None:
-    folder = tmp_path / "loose"
-    (folder / "images").mkdir(parents=True)
-    names = [f"A{number}BC77" for number in range(123, 128)]
-    rows = ["file,xmin,ymin,xmax,ymax,text"]
-    for name in names:
-        frame = compose(120, 320, [Placed(name, 60, 40)])
-        cv2.imwrite(str(folder / "images" / f"{name}.png"), frame)
-        rows.append(f"{name}.png,0,0,320,120,{name}")
-    (folder / "labels.csv").write_text("\n".join(rows) + "\n")
-    locate.main(folder, tmp_path / "out")
-    labels = load_dataset(tmp_path / "out" / "loose_train").labels
-    assert {label.text for label in labels} == set(names), "by their hashes none of these is for validation"
-    for label in labels:
-        assert label.quad is not None
-        heights, widths = quad_size(label.quad[None])
-        assert 3.5 < float(widths[0] / heights[0]) < 6, "the plate's corners, not those of the loose box"
-    locate.main(folder, tmp_path / "tight", tight=True)
-    for label in load_dataset(tmp_path / "tight" / "loose_train").labels:
-        assert label.quad is None and label.box == Box(0, 0, 320, 120), "corners that do not fill the box are not its"
-
-
-def test_plates_that_the_source_marks_are_used_for_validation(tmp_path: Path) -> None:
-    folder = tmp_path / "loose"
-    (folder / "images").mkdir(parents=True)
-    rows = ["file,xmin,ymin,xmax,ymax,text,country,note"]
-    for number, note in ((123, "train"), (124, "valid"), (124, "train")):
-        name = f"{number}{note}.png"
-        cv2.imwrite(str(folder / "images" / name), compose(120, 320, [Placed(f"A{number}BC77", 60, 40)]))
-        rows.append(f"{name},0,0,320,120,A{number}BC77,RU,{note}")
-    (folder / "labels.csv").write_text("\n".join(rows) + "\n")
-    locate.main(folder, tmp_path / "out")
-    parts = {part: tmp_path / "out" / f"loose_{part}" for part in ("train", "validation")}
-    texts = {part: [label.text for label in load_dataset(path).labels] for part, path in parts.items()}
-    assert texts == {"train": ["A123BC77"], "validation": ["A124BC77"] * 2}, "a text is in one of them alone"
-    assert (parts["train"] / "labels.csv").read_text().splitlines()[1].endswith(",ru")
-
-
-class Teacher(OtherReader):
-    """Reads what the test tells it, and is only sure of Russia's first region."""
-
-    def __init__(self, texts: dict[int, str]) -> None:
-        self.texts = texts
-
-    def read(self, crops: NDArray[np.uint8]) -> list[str]:
-        return [self.texts.pop(next(iter(self.texts))) for _ in crops]
-
-    def regions(self, crops: NDArray[np.uint8]) -> list[tuple[str, float]]:
-        return [("br", 0.9)] + [("ro", 0.5)] * (len(crops) - 1)
-
-
-def test_a_text_on_which_two_readers_agree_becomes_the_label(tmp_path: Path) -> None:
-    folder = tmp_path / "boxes"
-    (folder / "images").mkdir(parents=True)
-    frame = compose(240, 320, [Placed("A123BC77", 60, 40), Placed("K456MH99", 60, 160)])
-    cv2.imwrite(str(folder / "images" / "a.png"), frame)
-    rows = ["file,xmin,ymin,xmax,ymax,text"]
-    rows += [f"a.png,60,{top},{60 + 160},{top + 35}," for top in (40, 160)] + ["a.png,5,5,20,15,X999XX99"]
-    (folder / "labels.csv").write_text("\n".join(rows) + "\n")
-    own = LocalReader(threads=1)
-    found = list(taught(folder, own, Teacher({0: "A123BC77", 1: "K456MH98"})))
-    assert [(plate.label.text, plate.country) for plate in found] == [("A123BC77", "br")]

@@ -16,7 +16,6 @@ UNUSED: dict[str, str] = {
     "python -m training.average": "--scheme",
     "python -m training.corners": "--minutes --rate --threads",
     "python -m training.corners.plate_head": "--data --out --start --threads",
-    "python -m training.country": "--minutes --start --rate --threads",
     "python -m training.detector": (
         "--synthetic --close-ups --replaced --drawn --background --signs --learning-rate --freeze --seed --bfloat16"
     ),
@@ -25,13 +24,6 @@ UNUSED: dict[str, str] = {
     "python -m training.detector.smallest_plate": "--plot --long-side --photos",
     "python -m training.detector.speed": "--threads",
     "python -m training.quantize": "--scheme",
-    "python -m training.reader": (
-        "--foreign --scheme --draw --largest-source --minutes --real --two-lines --hard --covered --far --start "
-        "--beside --rate"
-    ),
-    "python -m training.reader.calibrate": "--out --networks --temperature --check --threads",
-    "python -m training.reader.locate": "--out --scheme --tight",
-    "python -m training.reader.teach": "--model --scheme",
     "python -m training.synthesis": "--lines --scene --plates --calibration --light",
     "python -m benchmarks": "--protocol --targets --memory --overload --stages --model-repository --log",
     "python -m benchmarks.batch": "--workers --ray --shard-size --listed --json",

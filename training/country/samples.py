@@ -3,21 +3,20 @@
 A drawing is photographed several times, each time differently, because drawing a plate takes longer.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from pathlib import Path
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.evaluation.dataset import load_dataset, read_photo
+from plate_nets.evaluation.dataset import read_photo
 from plate_nets.plates import PlateScheme
 from plate_nets.plates.designs import CLASSES, DESIGNS, GROUNDS, UNKNOWN, design_of, ground_of
 from plate_nets.recognition.geometry import normalized
 from plate_nets.types import Crops, Frame
-from training.reader.real import RealPlate, countries_in, cut_out, most_lines
+from training.reader.real import Example, RealPlate, by_photo
 from training.reader.straightened import photograph_drawn, photograph_straightened
 from training.synthesis import drawn_layout, plates, texts
 from training.synthesis.camera import HIGHEST, Corners, draw_height, photograph
@@ -160,31 +159,23 @@ def drawn_formats(schemes: Sequence[PlateScheme]) -> dict[str, list[tuple[PlateS
     return found
 
 
-def load_real(
-    schemes: Sequence[PlateScheme], folders: Sequence[Path], countries: Mapping[str, str]
-) -> dict[str, list[KnownPlate]]:
-    """Labelled folders with a column ``country`` -> the plates of each design.
+def load_real(schemes: Sequence[PlateScheme], examples: Iterable[Example]) -> dict[str, list[KnownPlate]]:
+    """Plates of known countries -> the plates of each design.
 
     A plate counts if its text fits a format of its country; plates of countries without a scheme are `UNKNOWN`.
 
-    ``countries``: by name, for folders without that column.
-
     Raises:
-        DatasetError: as `load_dataset`.
+        DatasetError: a photo does not open.
     """
     by_country = {scheme.country: scheme for scheme in schemes if scheme.country}
     found: dict[str, list[KnownPlate]] = {}
-    for folder in folders:
-        by_file = countries_in(folder)
-        for path, labels in load_dataset(folder).photos():
-            country = by_file[path.name].lower() or countries.get(folder.name, "")
-            if not country:
-                continue
-            photo, scheme, lines = read_photo(path), by_country.get(country), most_lines(country)
-            for label in labels:
-                if design := _design(scheme, label.text):
-                    known = KnownPlate(cut_out(photo, label, lines), _class_of(_ground(scheme, label.text)))
-                    found.setdefault(design, []).append(known)
+    for path, labelled in by_photo(each for each in examples if each.country):
+        photo = read_photo(path)
+        for each in labelled:
+            scheme, text = by_country.get(each.country), each.label.text
+            if design := _design(scheme, text):
+                known = KnownPlate(each.cut_out(photo), _class_of(_ground(scheme, text)))
+                found.setdefault(design, []).append(known)
     return found
 
 

@@ -5,11 +5,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils.tensorboard.writer import SummaryWriter
 
 from plate_nets.errors import DatasetError
+from plate_nets.evaluation.reading_metrics import Share
 from plate_nets.networks.country import CountryNet
 from plate_nets.plates import PlateScheme
 from plate_nets.plates.designs import CLASSES, DESIGNS
@@ -18,7 +19,7 @@ from plate_nets.recognition.geometry import crop_plates, normalized
 from plate_nets.recognition.rectification import RectificationSettings, quad_boxes, straighten
 from training.checkpoint import TrainingState
 from training.country.samples import NOT_KNOWN, CountryBatch, KnownPlate, Samples
-from training.loop import Trainer
+from training.loop import RIGHT, Trainer
 from training.reader.real import RealPlate
 
 ARCHITECTURE = "country/2"
@@ -30,7 +31,7 @@ _SMOOTHED = 0.05
 
 
 class CountryTrainer(Trainer[TrainingState[CountryNet], CountryBatch, CountryBatch]):
-    """Trains CountryNet; the mean of the validation's shares decides."""
+    """Trains CountryNet."""
 
     file = "country.safetensors"
 
@@ -46,23 +47,27 @@ class CountryTrainer(Trainer[TrainingState[CountryNet], CountryBatch, CountryBat
 
     def validate(self, writer: SummaryWriter) -> str:
         """The share of plates whose design is found, and of those whose ground is, if known."""
-        state = self.state
-        right = {}
+        state, shown = self.state, []
         for name, known in self.validation.items():
-            with torch.inference_mode():
-                logits = state.average(torch.from_numpy(known.crops).to(self.device)).cpu().numpy()
-            right[name] = float((logits[:, : len(DESIGNS)].argmax(1) == known.designs).mean())
-            labelled = known.grounds != NOT_KNOWN
-            if labelled.any():
-                found = logits[labelled, len(DESIGNS) :].argmax(1)
-                right[f"{name} ground"] = float((found == known.grounds[labelled]).mean())
-        for name, share in right.items():
-            writer.add_scalar(f"right/{name}", share, state.step)
-        mean = sum(right.values()) / len(right)
-        if mean > state.best:
-            state.best = mean
-            self.save("best")
-        return "right " + ", ".join(f"{name} {share:.3f}" for name, share in right.items())
+            for kind, share in shares(known, answers(state.average, known, self.device)).items():
+                writer.add_scalar(f"{RIGHT}{name} {kind}", share.value, state.step)
+                shown.append(f"{name} {kind} {share.value:.3f}")
+        return f"right {', '.join(shown)}"
+
+
+@torch.inference_mode()
+def answers(network: nn.Module, known: CountryBatch, device: torch.device) -> NDArray[np.float32]:
+    """The logits (N, 41) of plates."""
+    logits: NDArray[np.float32] = network(torch.from_numpy(known.crops).to(device)).float().cpu().numpy()
+    return logits
+
+
+def shares(known: CountryBatch, logits: NDArray[np.float32]) -> dict[str, Share]:
+    """Plates and their logits -> how many designs are found, and grounds, where they are known."""
+    labelled = known.grounds != NOT_KNOWN
+    designs, grounds = logits[:, : len(DESIGNS)].argmax(1), logits[labelled, len(DESIGNS) :].argmax(1)
+    right = int((designs == known.designs).sum()), int((grounds == known.grounds[labelled]).sum())
+    return {"design": Share(right[0], len(designs)), "ground": Share(right[1], len(grounds))}
 
 
 def known_crops(folder: str, real: Mapping[str, Sequence[KnownPlate]]) -> CountryBatch:
@@ -81,7 +86,7 @@ def known_crops(folder: str, real: Mapping[str, Sequence[KnownPlate]]) -> Countr
     )
 
 
-def held_out(schemes: Sequence[PlateScheme], count: int = 256) -> CountryBatch:
+def drawn_plates(schemes: Sequence[PlateScheme], count: int = 256) -> CountryBatch:
     """Drawn plates of every design that no training has seen: `_HELD_OUT` is never used as its seed."""
     return Samples(schemes, {}, batch=count, seed=_HELD_OUT)[0]
 

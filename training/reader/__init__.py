@@ -1,1 +1,1 @@
-"""Training of the reader, STN and LPRNet jointly: `python -m training.reader --help`."""
+"""Training of the reader, STN and LPRNet jointly, as its recipe says."""

@@ -1,6 +1,6 @@
 """Real plates, cut out of labelled photos with their surroundings."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plate_nets.evaluation.coding import reduced
-from plate_nets.evaluation.dataset import REQUIRED, Label, csv_rows, load_dataset, read_photo
-from plate_nets.plates import PlateScheme, load_schemes
+from plate_nets.evaluation.dataset import Label, read_photo
+from plate_nets.plates import load_schemes
 from plate_nets.recognition.quads import lines_of
 from plate_nets.recognition.rectification import order_corners
 from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, STEPS, Frame
@@ -38,7 +38,7 @@ class RealPlate:
         corners: (4, 2) clockwise from the plate's top left, px of the picture.
         text: as labelled.
         exact: whether the corners are the plate's own; otherwise they are those of its box.
-        source: the name of its folder.
+        source: the name of its data set.
         most_lines: maximum number of lines for its country; if it is 1, the shape does not matter.
     """
 
@@ -66,6 +66,39 @@ class RealPlate:
         return angle > _TURNED or contrast < _DIM or sharpness(flat) < _BLURRED
 
 
+@dataclass(frozen=True)
+class Example:
+    """A labelled plate of a prepared data set.
+
+    ``source``: the name of the set. ``country``: ISO 3166 in small letters, or empty. ``lines``: maximum number of
+    lines. ``held_out``: its text is not learnt.
+    """
+
+    label: Label
+    source: str
+    country: str
+    lines: int
+    held_out: bool
+
+    def cut_out(self, photo: Frame) -> RealPlate:
+        """The plate with its surroundings, cut out of its photo and reduced if higher than needed."""
+        label, box = self.label, self.label.box
+        if label.quad is None:
+            corners = np.array([[box.xmin, box.ymin], [box.xmax, box.ymin], [box.xmax, box.ymax], [box.xmin, box.ymax]])
+        else:
+            corners = order_corners(label.quad)
+        height, width = photo.shape[:2]
+        pad = CONTEXT * box.height
+        x0, y0 = max(0, int(box.xmin - pad)), max(0, int(box.ymin - pad))
+        x1, y1 = min(width, int(box.xmax + pad) + 1), min(height, int(box.ymax + pad) + 1)
+        picture = photo[y0:y1, x0:x1]
+        corners = (corners - [x0, y0]).astype(np.float32)
+        plate = RealPlate(picture, corners, label.text, label.quad is not None, self.source, self.lines)
+        small = reduced(picture, plate.lines * STORED_HEIGHT / max(edge_height(corners), 1.0))
+        corners = (corners * (small.shape[1] / picture.shape[1], small.shape[0] / picture.shape[0])).astype(np.float32)
+        return replace(plate, picture=np.ascontiguousarray(small), corners=corners)
+
+
 def sharpness(picture: Frame) -> float:
     """The standard deviation of the Laplacian of a picture in grey over that of the grey."""
     grey = cv2.cvtColor(picture, cv2.COLOR_BGR2GRAY).astype(np.float32)
@@ -78,72 +111,49 @@ def readable(text: str) -> bool:
     return text != "" and len(text) + repeats <= STEPS
 
 
-def countries_in(folder: Path) -> dict[str, str]:
-    """The country of each photo in a labelled folder, by file name; empty if the column is empty or missing.
-
-    Raises:
-        DatasetError: there is no label table.
-    """
-    return {row["file"]: row.get("country") or "" for _, row in csv_rows(folder / "labels.csv", REQUIRED)}
-
-
 def most_lines(country: str) -> int:
     """Maximum number of lines on a country's plates, from its scheme; 2 without a scheme."""
     return next((scheme.lines for scheme in load_schemes("world") if scheme.country == country), 2) if country else 2
 
 
-def cut_out(photo: Frame, label: Label, lines: int = 2) -> RealPlate:
-    """Cut out a labelled plate of at most ``lines`` lines with its surroundings, reduced if higher than needed."""
-    box = label.box
-    if label.quad is None:
-        corners = np.array([[box.xmin, box.ymin], [box.xmax, box.ymin], [box.xmax, box.ymax], [box.xmin, box.ymax]])
-    else:
-        corners = order_corners(label.quad)
-    height, width = photo.shape[:2]
-    pad = CONTEXT * box.height
-    x0, y0 = max(0, int(box.xmin - pad)), max(0, int(box.ymin - pad))
-    x1, y1 = min(width, int(box.xmax + pad) + 1), min(height, int(box.ymax + pad) + 1)
-    picture = photo[y0:y1, x0:x1]
-    corners = (corners - [x0, y0]).astype(np.float32)
-    plate = RealPlate(picture, corners, label.text, label.quad is not None, label.photo.parent.parent.name, lines)
-    small = reduced(picture, plate.lines * STORED_HEIGHT / max(edge_height(corners), 1.0))
-    corners = (corners * (small.shape[1] / picture.shape[1], small.shape[0] / picture.shape[0])).astype(np.float32)
-    return replace(plate, picture=np.ascontiguousarray(small), corners=corners)
-
-
-def load_real(scheme: PlateScheme, folders: Sequence[Path]) -> tuple[list[RealPlate], list[Frame]]:
-    """Labelled folders -> their readable plates, and regions of the same photos without a labelled plate.
+def load_real(examples: Iterable[Example]) -> tuple[list[RealPlate], list[Frame]]:
+    """Plates to learn -> the readable ones, and regions of the same photos without a labelled plate.
 
     Raises:
-        DatasetError: as `plate_nets.evaluation.dataset.load_dataset`.
+        DatasetError: a photo does not open.
     """
     plates: list[RealPlate] = []
     empty: list[Frame] = []
     rng = np.random.default_rng(0)
-    for folder in folders:
-        dataset, countries = load_dataset(folder, symbols=scheme.alphabet), countries_in(folder)
-        for path, labels in dataset.photos():
-            photo, lines = read_photo(path), most_lines(countries[path.name])
-            plates += [cut_out(photo, label, lines) for label in labels if readable(label.text)]
-            region = _empty_region(photo, labels, rng)
-            if region is not None:
-                empty.append(region)
+    for path, known in by_photo(examples):
+        photo = read_photo(path)
+        plates += [each.cut_out(photo) for each in known if readable(each.label.text) and not each.held_out]
+        region = _empty_region(photo, [each.label for each in known], rng)
+        if region is not None:
+            empty.append(region)
     return plates, empty
 
 
-def load_foreign(folders: Sequence[Path]) -> list[RealPlate]:
-    """Labelled folders with foreign plates -> their plates with empty texts.
+def load_foreign(examples: Iterable[Example]) -> list[RealPlate]:
+    """Foreign plates -> the same with empty texts.
 
     Raises:
-        DatasetError: as `plate_nets.evaluation.dataset.load_dataset`.
+        DatasetError: a photo does not open.
     """
     return [
-        replace(cut_out(photo, label), text="")
-        for folder in folders
-        for path, labels in load_dataset(folder).photos()
+        replace(each.cut_out(photo), text="")
+        for path, known in by_photo(examples)
         for photo in (read_photo(path),)
-        for label in labels
+        for each in known
     ]
+
+
+def by_photo(examples: Iterable[Example]) -> Iterator[tuple[Path, list[Example]]]:
+    """Each photo with its plates."""
+    grouped: dict[Path, list[Example]] = {}
+    for each in examples:
+        grouped.setdefault(each.label.photo, []).append(each)
+    yield from grouped.items()
 
 
 def _empty_region(photo: Frame, labels: Iterable[Label], rng: np.random.Generator) -> Frame | None:

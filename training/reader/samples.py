@@ -14,34 +14,11 @@ from plate_nets.types import Crops, Frame
 from training.reader.covered import can_cover, cover
 from training.reader.real import RealPlate
 from training.reader.shuffle import can_shuffle, shuffle
-from training.reader.straightened import Sight, photograph_straightened, synthesize_straightened
+from training.reader.straightened import Sight, negative, photograph_straightened, synthesize_straightened
+from training.recipe.recipe import Mixture
 from training.synthesis import synthesize
 from training.synthesis.camera import photograph
-
-
-@dataclass(frozen=True)
-class Mixture:
-    """The share of each kind of sample; the rest is synthetic. ``shuffled`` is a share of the real ones.
-
-    ``two_lines``: drawn plates of two lines, laid side by side. ``straightened``: of the other plates, those cropped
-    along their corners; the rest is cropped along a box. ``foreign``: plates of other countries, to be read as empty.
-    ``largest_source``: maximum share of one folder among the real plates. ``hard``: how often a hard real plate (see
-    `RealPlate.hard`) comes for each easy one. ``covered``: of the real ones, those partly hidden. ``moving``: of those
-    cropped along their corners, those smeared by their movement. ``far``: of the rest, those seen from a distance by a
-    cheap camera.
-    """
-
-    real: float = 0.5
-    empty: float = 0.03
-    two_lines: float = 0.0
-    foreign: float = 0.0
-    hard: float = 1.0
-    shuffled: float = 0.5
-    covered: float = 0.0
-    far: float = 0.0
-    moving: float = 0.0
-    straightened: float = 0.0
-    largest_source: float = 1.0
+from training.synthesis.scripts import with_unknown_signs
 
 
 @dataclass(frozen=True)
@@ -76,8 +53,6 @@ class Samples:
         self.scheme = scheme
         self.drawn = drawn or (scheme,)
         self.weights = dict(weights or {})
-        if unknown := self.weights.keys() - {plate.source for plate in plates} - {each.name for each in self.drawn}:
-            raise InputError(f"weight: expected a folder with plates or a drawn scheme, got {' and '.join(unknown)}")
         self.drawn_two = [each for each in self.drawn if each.by_lines[2].formats]
         if mixture.two_lines and not self.drawn_two:
             raise InputError(f"two lines: no plate of {', '.join(each.name for each in self.drawn)} has them")
@@ -105,10 +80,11 @@ class Samples:
 
     def __getitem__(self, step: int) -> Batch:
         crops, texts = zip(*(self._sample(step, place) for place in range(self.batch)), strict=True)
+        spelled = [self.scheme.spelled(text) for text in texts]
         return Batch(
             crops=normalized(crops),
-            targets=np.array([self.scheme.index[symbol] for text in texts for symbol in text], np.int64),
-            lengths=np.array([len(text) for text in texts], np.int64),
+            targets=np.array([self.scheme.index[symbol] for text in spelled for symbol in text], np.int64),
+            lengths=np.array([len(text) for text in spelled], np.int64),
         )
 
     def _sample(self, step: int, place: int) -> tuple[Frame, str]:
@@ -120,6 +96,8 @@ class Samples:
                 plate = shuffle(self.scheme, plate, rng)
             if _lot(rng, self.mixture.covered) and can_cover(self.scheme, plate):
                 plate = cover(self.scheme, plate, rng)
+            if _lot(rng, self.mixture.inverted):
+                plate = replace(plate, picture=negative(plate.picture, rng))
             # Most real photos already carry their own faults: add mild ones, sometimes strong ones.
             return self._photograph(plate, rng, float(rng.uniform(0, 1) ** 2)), plate.text
         if kind > 1 - self.mixture.empty and len(self.empty):
@@ -131,12 +109,21 @@ class Samples:
         if 0 <= rest < self.mixture.foreign and len(self.foreign):
             plate = replace(self.foreign[int(rng.integers(len(self.foreign)))], exact=True)
             return self._photograph(plate, rng, float(rng.uniform(0, 1) ** 2)), ""
+        if 0 <= kind - (1 - self.mixture.empty - self.mixture.unknown) < self.mixture.unknown:
+            lines = 2 if rng.random() < 0.15 else 1
+            varied = [each for each in self.drawn if each.by_lines[lines].formats and not each.synthesis.drawings]
+            sample = synthesize_straightened(
+                self._one_of(varied, rng), rng, lines, self._sight(rng), with_unknown_signs, self._inverted(rng)
+            )
+            return sample.crop, sample.text
         if 0 <= rest - self.mixture.foreign < self.mixture.two_lines:
-            sample = synthesize_straightened(self._one_of(self.drawn_two, rng), rng, lines=2, sight=self._sight(rng))
+            sample = synthesize_straightened(
+                self._one_of(self.drawn_two, rng), rng, 2, self._sight(rng), inverted=self._inverted(rng)
+            )
             return sample.crop, sample.text
         scheme = self._one_of(self.drawn, rng)
         if self._straight(rng):
-            sample = synthesize_straightened(scheme, rng, sight=self._sight(rng))
+            sample = synthesize_straightened(scheme, rng, 1, self._sight(rng), inverted=self._inverted(rng))
         else:
             sample = synthesize(scheme, rng)
         return sample.crop, sample.text
@@ -158,6 +145,9 @@ class Samples:
     def _straight(self, rng: np.random.Generator) -> bool:
         """Whether to crop a plate along its corners."""
         return _lot(rng, self.mixture.straightened)
+
+    def _inverted(self, rng: np.random.Generator) -> bool:
+        return _lot(rng, self.mixture.inverted)
 
     def _sight(self, rng: np.random.Generator) -> Sight:
         """How a plate that is cropped along its corners is seen."""

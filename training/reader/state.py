@@ -11,7 +11,7 @@ from plate_nets.networks.checkpoint import load_weights, read_metadata, read_wei
 from plate_nets.networks.lprnet import LPRNet
 from plate_nets.networks.stn import STN
 from plate_nets.plates import PlateScheme
-from training.checkpoint import TrainingState
+from training.checkpoint import DECAY, TrainingState
 
 ARCHITECTURE = "stn+lprnet/2"
 
@@ -38,12 +38,12 @@ class Reader(nn.Module):
 
 
 class ReaderState(TrainingState[Reader]):
-    """The state for a reader of a scheme; ``best`` is the largest share of plates read exactly."""
+    """The state for a reader of a scheme."""
 
-    def __init__(self, scheme: PlateScheme, device: torch.device) -> None:
+    def __init__(self, scheme: PlateScheme, device: torch.device, decay: float = DECAY) -> None:
         reader: Reader = Reader(scheme.classes).to(device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         # The localisation moves every pixel that LPRNet sees: it learns at a third of the rate.
-        super().__init__(ARCHITECTURE, reader, -1.0, {"stn": 0.3}, scheme_marks(scheme))
+        super().__init__(ARCHITECTURE, reader, -1.0, {"stn": 0.3}, scheme_marks(scheme), decay)
         self.scheme = scheme
 
     def start_from(self, folder: Path, beside: Path | None = None) -> None:

@@ -54,13 +54,33 @@ def photograph_straightened(
 
 
 def synthesize_straightened(
-    scheme: PlateScheme, rng: np.random.Generator, lines: int = 1, sight: Sight = "near"
+    scheme: PlateScheme,
+    rng: np.random.Generator,
+    lines: int = 1,
+    sight: Sight = "near",
+    change: Callable[[str, np.random.Generator], str] | None = None,
+    inverted: bool = False,
 ) -> Sample:
-    """A drawn plate of ``lines`` lines, photographed and cut along its corners."""
+    """A drawn plate of ``lines`` lines, photographed and cut along its corners.
+
+    ``change``: makes another text of the same length, which stands on the plate. ``inverted``: as a negative.
+    """
     kind, text = texts.sample_text(scheme.by_lines[lines], rng)
+    shown = change(text, rng) if change else text
     height = lines * _HEIGHTS[sight](rng)
-    picture, corners = drawn_plate(scheme, kind, text, height, rng)
-    return Sample(photograph_drawn(picture, corners, height, rng, lines, sight), text, kind, height)
+    picture, corners = drawn_plate(scheme, kind, text, height, rng, shown)
+    picture = negative(picture, rng) if inverted else picture
+    return Sample(photograph_drawn(picture, corners, height, rng, lines, sight), shown, kind, height)
+
+
+def negative(picture: Frame, rng: np.random.Generator) -> Frame:
+    """Light for dark, and dark for light, in a grey or a coloured light: as infrared light or a dark plate shows."""
+    light = (255 - picture).astype(np.float32)
+    if rng.random() < 0.5:
+        light[:] = light.mean(axis=2, keepdims=True)
+    else:
+        light *= rng.uniform(0.5, 1.0, 3).astype(np.float32)
+    return np.asarray(np.clip(light * rng.uniform(0.6, 1.0) + rng.uniform(0, 40), 0, 255), np.uint8)
 
 
 def photograph_drawn(

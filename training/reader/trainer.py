@@ -1,7 +1,6 @@
 """Trains the reader with CTC, STN and LPRNet jointly."""
 
 from pathlib import Path
-from statistics import mean
 
 import torch
 from torch import Tensor
@@ -12,7 +11,7 @@ from plate_nets.contract import reader_network
 from plate_nets.networks.checkpoint import save_weights
 from plate_nets.plates import PlateScheme
 from plate_nets.types import STEPS
-from training.loop import Trainer, mixed_precision
+from training.loop import RIGHT, Trainer, mixed_precision
 from training.reader.samples import Batch
 from training.reader.state import Reader, ReaderState
 from training.reader.validation import LabelledCrops, exact_share
@@ -33,18 +32,14 @@ class ReaderTrainer(Trainer[ReaderState, Batch, LabelledCrops]):
         return ctc_loss(logits.float(), targets, lengths)
 
     def validate(self, writer: SummaryWriter) -> str:
-        """The shares of plates read exactly; the mean over the folders decides which weights are best."""
+        """The shares of plates whose best path is right."""
         state = self.state
         shares = {
             name: exact_share(state.average, crops, state.scheme, self.device)
             for name, crops in self.validation.items()
         }
         for name, share in shares.items():
-            writer.add_scalar(f"exact/{name}", share, state.step)
-        deciding = [shares[name] for name, crops in self.validation.items() if crops.decides]
-        if deciding and mean(deciding) > state.best:
-            state.best = mean(deciding)
-            self.save("best")
+            writer.add_scalar(f"{RIGHT}{name}", share, state.step)
         return f"exact {', '.join(f'{name} {share:.4f}' for name, share in shares.items())}"
 
     def save(self, name: str) -> None:

@@ -42,10 +42,13 @@ def synthesize(scheme: PlateScheme, rng: np.random.Generator, kind: str | None =
 
 
 def drawn_plate(
-    scheme: PlateScheme, kind: str, text: str, height: float, rng: np.random.Generator
+    scheme: PlateScheme, kind: str, text: str, height: float, rng: np.random.Generator, shown: str = ""
 ) -> tuple[Frame, camera.Corners]:
-    """A plate with its surroundings from the front, drawn finely enough for ``height`` px, and its corners (4, 2)."""
-    return drawn_layout(plates.sample_layout(scheme, kind, text, rng), text, height, rng)
+    """A plate with its surroundings from the front, drawn finely enough for ``height`` px, and its corners (4, 2).
+
+    ``shown``: what stands on it instead of ``text``, with as many symbols.
+    """
+    return drawn_layout(plates.sample_layout(scheme, kind, text, rng), shown or text, height, rng)
 
 
 def drawn_layout(

@@ -10,24 +10,24 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.errors import InputError
-from training.synthesis.gost import GLYPHS, Glyph
-from training.synthesis.typefaces import GOST, SKELETON, glyph
+from training.synthesis import fonts
+from training.synthesis.gost import DIGIT_HEIGHT, GLYPHS, Glyph
+from training.synthesis.typefaces import GOST, glyph
 
 Mask = NDArray[np.uint8]
 """Coverage (H, W), 0: none, 255: full."""
 
-_FINE = 6  # px/mm at which strokes are drawn
+_FINE = 3  # px/mm at which strokes are drawn
 _SUBSTITUTE = "wide"
 _ROUNDING = 1.1  # mm, standard deviation of the blur that rounds corners
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=8192)
 def mask(symbol: str, height: int, weight: float = 0.0, typeface: str = GOST) -> Mask:
     """A symbol -> its coverage at ``height`` px, with strokes ``weight`` mm wider.
 
-    ``typeface``: `GOST`, or a name in `typefaces.TYPEFACES`. Symbols that GOST lacks come from one of these, so that
-    any alphabet of digits and A to Z can be drawn. The array is shared between calls and read-only.
+    ``typeface``: `GOST`, or a name in `typefaces.TYPEFACES`. Symbols that GOST lacks come from one of these, and signs
+    that none of them has from a font, see `fonts`. The array is shared between calls and read-only.
 
     Raises:
         InputError: no glyph for the symbol.
@@ -46,21 +46,24 @@ def aspect(symbol: str, typeface: str = GOST) -> float:
         InputError: no glyph for the symbol.
     """
     drawing = _glyph(symbol, typeface)
+    if drawing is None:
+        fine = _fine(symbol, 0.0, typeface)[0]
+        return fine.shape[1] / fine.shape[0]
     return drawing.width / drawing.height
 
 
-def _glyph(symbol: str, typeface: str) -> Glyph:
-    found = GLYPHS.get(symbol) if typeface == GOST else glyph(typeface, symbol)
-    found = found or glyph(_SUBSTITUTE, symbol)
-    if found is None:
-        raise InputError(f"glyphs.mask: unknown {symbol!r}; expected one of {' '.join((*GLYPHS, *SKELETON))}")
-    return found
+def _glyph(symbol: str, typeface: str) -> Glyph | None:
+    """The strokes of a symbol; None if a font has to draw it."""
+    return (GLYPHS.get(symbol) if typeface == GOST else glyph(typeface, symbol)) or glyph(_SUBSTITUTE, symbol)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=8192)
 def _fine(symbol: str, weight: float, typeface: str) -> tuple[Mask, float]:
     """The symbol drawn finely, and its width over its height."""
     drawing = _glyph(symbol, typeface)
+    if drawing is None:
+        outline = fonts.drawn(symbol, typeface, round(DIGIT_HEIGHT * _FINE))
+        return outline, outline.shape[1] / outline.shape[0]
     pad = 2 * _FINE
     size = (round(drawing.height * _FINE), round(drawing.width * _FINE))
     canvas = np.zeros((size[0] + 2 * pad, size[1] + 2 * pad), np.uint8)

@@ -4,6 +4,8 @@ All share one skeleton: a symbol's centre lines in a square of 0..1, x to the ri
 width of symbols, thickness of strokes and roundness of corners, and may draw some symbols differently.
 """
 
+import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -61,6 +63,29 @@ MARKS: Mapping[str, str] = {"-": "0,.5 1,.5", ".": ".4,1 .6,1"}
 
 _WIDTHS = {"-": 0.5, ".": 0.35, "1": 0.75, "I": 0.4, "M": 1.2, "W": 1.35, "J": 0.85, "L": 0.9}
 """Widths of single symbols, relative to the others, in typefaces where not all are equally wide."""
+
+
+_ACCENTS: Mapping[str, str] = {
+    "\u0308": ".2,.04 .28,.04; .72,.04 .8,.04",
+    "\u030a": "r.36,0 r.64,0 r.64,.13 r.36,.13 z",
+    "\u030c": ".28,0 .5,.12 .72,0",
+    "\u0301": ".4,.12 .68,0",
+}
+"""Strokes of what stands above a letter (a combining mark of Unicode), in the same form."""
+_BELOW_ACCENT = 0.26
+"""Where a letter with an accent begins, as a share of the height."""
+
+
+def _accented(symbol: str, own: Mapping[str, str]) -> str | None:
+    """The strokes of a letter with an accent, or of a D with a bar; None if it is neither."""
+    letter, *accents = unicodedata.normalize("NFD", symbol)
+    base = own.get(letter) or SKELETON.get(letter)
+    if symbol == "Đ":
+        return f"{own.get('D') or SKELETON['D']}; -.12,.48 .4,.48"
+    if len(accents) != 1 or accents[0] not in _ACCENTS or base is None:
+        return None
+    lowered = re.sub(r",(-?[\d.]+)", lambda y: f",{_BELOW_ACCENT + (1 - _BELOW_ACCENT) * float(y.group(1)):.3g}", base)
+    return f"{_ACCENTS[accents[0]]}; {lowered}"
 
 
 @dataclass(frozen=True)
@@ -132,7 +157,7 @@ TYPEFACES: Mapping[str, Typeface] = {
 def glyph(typeface: str, symbol: str) -> Glyph | None:
     """A symbol of a typeface as strokes; None if it has none."""
     face = TYPEFACES[typeface]
-    skeleton = face.own.get(symbol) or SKELETON.get(symbol) or MARKS.get(symbol)
+    skeleton = face.own.get(symbol) or SKELETON.get(symbol) or MARKS.get(symbol) or _accented(symbol, face.own)
     if skeleton is None:
         return None
     stroke = face.stroke * DIGIT_HEIGHT

@@ -1,0 +1,166 @@
+"""Recipes: their keys, and a run of seconds from drawn data through every stage to weights that can be published."""
+
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+from plate_nets.errors import InputError
+from plate_nets.networks.checkpoint import read_metadata
+from plate_nets.networks.registry import NETWORKS
+from plate_nets.plates import default_scheme, load_scheme
+from plate_nets.runtimes.quantization import RANGES
+from tests.commands import invoke
+from training.__main__ import main
+from training.recipe.recipe import BUILT_IN, Part, Recipe, load_recipe
+from training.recipe.train import drawings, starts
+from training.synthesis.test_set import write_test_set
+
+RECIPE = """\
+scheme = "russia"
+data.one.held_out = 0.3
+data.two.use = "check"
+data.others.use = "foreign"
+schedule = { steps = 3, batch = 4, every = 2 }
+mixture = { straightened = 0.8, foreign = 0.1 }
+calibration.drawn = 2
+quantization = { pictures = ["one"], count = 2 }
+checks.two.best = 0.5
+
+[[phases]]
+share = 1
+
+[[phases]]
+share = 1
+mixture = { two_lines = 0.5 }
+"""
+
+
+def test_the_recipes_of_the_package_draw_countries_of_their_reader_and_check_what_they_know() -> None:
+    names = {path.stem for path in BUILT_IN.glob("*.toml")}
+    assert names == {"reader_russia", "reader_world", "country"}
+    for name in names:
+        recipe = load_recipe(name)
+        assert recipe.checks and recipe.schedule.minutes is not None and recipe.schedule.minutes <= 180
+        if recipe.network == "reader":
+            scheme = load_scheme(recipe.scheme)
+            assert {each.trained_as for each in drawings(scheme, recipe)} == {scheme.trained_as}, name
+            assert recipe.calibration and recipe.quantization
+
+
+def test_every_key_says_what_it_is() -> None:
+    parts = [*Part.__subclasses__(), *Recipe.__subclasses__()]
+    silent = {key for part in parts for key, field in part.model_fields.items() if not field.description}
+    assert silent == {"data", "start", "schedule", "mixture", "averaging", "calibration", "quantization"}, (
+        "these are parts"
+    )
+
+
+def test_settings_change_single_keys() -> None:
+    settings = ["schedule.minutes=20", "data.br_crops.weight=3", "data.mine.boxes=tight", "phases=[]", "read=brazil"]
+    recipe = load_recipe("reader_world", settings)
+    assert recipe.network == "reader"
+    assert recipe.schedule.minutes == 20 and recipe.schedule.batch == 64 and recipe.read == "brazil"
+    assert recipe.data["br_crops"].weight == 3 and recipe.data["br_crops"].boxes == "tight" == recipe.data["mine"].boxes
+
+
+def test_a_phase_names_only_what_differs() -> None:
+    recipe = load_recipe("reader_russia")
+    assert recipe.network == "reader"
+    assert [phase.mixture.far for phase in recipe.phases] == [0, 0.45, 0.42]
+    assert {phase.mixture.foreign for phase in recipe.phases} == {recipe.mixture.foreign} == {0.08}
+    assert starts(recipe.phases) == pytest.approx([0.3, 0.7])
+
+
+@pytest.mark.parametrize(
+    ("setting", "fault"),
+    [
+        ("schedule.minuts=20", "schedule.minuts: unknown key; did you mean schedule.minutes?"),
+        ("minutes=20", "minutes: unknown key; did you mean schedule.minutes?"),
+        ("data.br_crops.wieght=3", "data.br_crops.wieght: unknown key; did you mean data.br_crops.weight?"),
+        ("mixture.fra=0.1", "mixture.fra: unknown key; did you mean mixture.far?"),
+        ("mixture.far=1.5", "mixture.far: Input should be less than or equal to 1, got 1.5"),
+        ("schedule.steps=many", "schedule.steps: Input should be a valid integer, unable to parse string"),
+        ("checks.tr_crop.text=0.9", "expected the name of a data set, tr_crops, .*, got tr_crop"),
+        ("schedule.minutes", "--set: expected KEY=VALUE, such as schedule.minutes=20, got 'schedule.minutes'"),
+    ],
+)
+def test_a_wrong_setting_is_named(setting: str, fault: str) -> None:
+    with pytest.raises(InputError, match=fault.replace("?", r"\?")):
+        load_recipe("reader_world", [setting])
+
+
+def test_an_unknown_recipe_is_told_the_known_ones() -> None:
+    with pytest.raises(
+        InputError, match="reader: no such recipe; expected country, reader_russia, reader_world, or a TOML file"
+    ):
+        load_recipe("reader")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A recipe, and the drawn plates that it names."""
+    folder = tmp_path_factory.mktemp("recipe")
+    for seed, name in enumerate(("one", "two", "others")):
+        assert list(write_test_set(default_scheme(), folder / "data" / name, 4, seed))
+    (folder / "tiny.toml").write_text(RECIPE)
+    return folder
+
+
+def train(folder: Path, out: Path, *settings: str) -> Result:
+    """Run the recipe of a folder."""
+    options = [option for each in settings for option in ("--set", each)]
+    machine = ("--workers", "0", "--threads", "1")
+    return invoke(main, folder / "tiny.toml", "--data", folder / "data", "--out", out, *options, *machine)
+
+
+def test_a_recipe_makes_weights_to_publish_and_a_report(folder: Path, tmp_path: Path) -> None:
+    done = train(folder, tmp_path, "schedule.seed=3")
+    assert done.exit_code == 0, done.output
+    (weights,) = (tmp_path / "weights").glob("*.safetensors")
+    NETWORKS["lprnet"].load(default_scheme(), weights)
+    said = read_metadata(weights)
+    assert (said["recipe"], said["seed"], said["steps"], said["data"]) == ("tiny", "3", "3", "one")
+    assert RANGES in said and float(said["temperature"]) > 0
+    report = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "tiny: 3 steps" in report and "All checks are met" in report and "int8: the ranges of 26 layers" in report
+    assert all(f"<td>{name}<td>" in report for name in ("two", "drawn")) and report.count("data:image/png") > 5
+    assert list((tmp_path / "curves").iterdir())
+
+    finished = (tmp_path / "checkpoint.pt").read_bytes()
+    missed = train(folder, tmp_path, "schedule.seed=3", "checks.two.best=0.5", "checks.others.text=0.9")
+    assert missed.exit_code == 1 and (tmp_path / "checkpoint.pt").read_bytes() == finished, "it is not trained again"
+    assert "check: others: text: expected at least 0.9, got 0.0000 [0.000, 1.000] 0/0" in missed.output
+    other = train(folder, tmp_path, "schedule.seed=4")
+    assert other.exit_code == 1
+    assert 'begun with "seed": 3, now "seed": 4; use the same settings, or another folder' in other.output
+
+
+@contextmanager
+def small_disk(size: int) -> Iterator[None]:
+    """No file may become larger."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_after_a_full_disk_the_same_command_goes_on_also_elsewhere(folder: Path, tmp_path: Path) -> None:
+    quick = ("calibration.drawn=0", "start.weights=none", "start.stn=learns", "data.one.held_out=0", "checks={}")
+    with small_disk(1 << 20):
+        stopped = train(folder, tmp_path / "part", *quick)
+    assert stopped.exit_code == 1 and "checkpoint.pt: could not be written" in stopped.output
+    assert stopped.output.strip().splitlines()[-1].startswith("error: ")
+    assert not list((tmp_path / "part").rglob("*.safetensors"))
+    moved = (tmp_path / "part").rename(tmp_path / "another machine")
+    done = train(folder, moved, *quick)
+    assert done.exit_code == 0, done.output
+    assert {path.name for path in (moved / "weights").glob("*.safetensors")} == {
+        "stn.safetensors",
+        "lprnet.safetensors",
+    }

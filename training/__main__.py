@@ -1,0 +1,36 @@
+"""`python -m training RECIPE`: makes weights as a recipe says."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from training import loop
+from training.command import errors_in_one_line
+from training.recipe.recipe import load_recipe
+from training.recipe.run import WEIGHTS, run
+
+
+@errors_in_one_line()
+def main(
+    recipe: Annotated[str, typer.Argument(help="A recipe of training/recipes, such as reader_world, or a TOML file.")],
+    data: Annotated[Path, typer.Option(help="Folder with the labelled folders that the recipe names.")],
+    out: Annotated[Path, typer.Option(help="Folder of the run. The same command continues an interrupted run.")],
+    settings: Annotated[
+        list[str], typer.Option("--set", help="KEY=VALUE: another value of the recipe. Repeatable.")
+    ] = [],  # noqa: B006
+    threads: loop.Threads = 1,
+    workers: loop.Workers = 1,
+) -> None:
+    """Prepare data, train, calibrate, quantize, check and report; OUT/weights is ready for `training.publish`."""
+    found = run(Path(recipe).stem, load_recipe(recipe, settings), data, out, threads, workers)
+    for fault in found.faults:
+        typer.echo(f"check: {fault}", err=True)
+    typer.echo(f"weights: {out / WEIGHTS}")
+    if found.faults:
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,108 @@
+"""The stage that calibrates the reader's confidences.
+
+A reader that has memorised its training plates is too sure elsewhere. Dividing its logits by one number, the
+temperature, corrects this (Guo et al., "On Calibration of Modern Neural Networks", 2017). The number is chosen on
+plates whose texts were not learnt, and folded into the weights of the last layer, so nothing that uses them needs to
+know it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from plate_nets.errors import WeightsError
+from plate_nets.evaluation.calibration import calibration_error, log_loss, reliability
+from plate_nets.evaluation.dataset import read_photo
+from plate_nets.evaluation.evaluate import boxes_of
+from plate_nets.evaluation.reading_metrics import ReadPlate
+from plate_nets.networks.checkpoint import read_metadata, save_weights
+from plate_nets.networks.lprnet import LPRNet
+from plate_nets.networks.registry import NETWORKS
+from plate_nets.plates import PlateScheme
+from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder
+from plate_nets.recognition.quads import lines_of
+from plate_nets.types import Lines, Logits
+from training.reader.real import Example
+from training.recipe.measure import TrainedReader, spelled
+
+
+@dataclass(frozen=True)
+class LabelledLogits:
+    """The reader's output for N plates, and their labels."""
+
+    texts: Sequence[str]
+    logits: Logits
+    lines: Lines
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """How well a temperature calibrates: its mean surprise over the data sets, and its mean calibration error."""
+
+    temperature: float
+    surprise: float
+    error: float
+
+
+def outputs_of(reader: TrainedReader, examples: Mapping[str, Iterable[Example]]) -> list[LabelledLogits]:
+    """The plates of data sets -> the logits of each set, from crops that are cut as the server does it."""
+    networks, local = reader.networks, reader.local()
+    found = []
+    for plates in examples.values():
+        texts: list[str] = []
+        logits: list[Logits] = []
+        lines: list[Lines] = []
+        for path, labels in spelled(reader.scheme, plates):
+            cut = local.cut(read_photo(path), boxes_of(labels))
+            logits.append(networks.readers[reader.name](networks.stn(cut.crops)))
+            lines.append(lines_of(cut.corners.reshape(-1, 4, 2)))
+            texts += [label.text for label in labels]
+        found.append(LabelledLogits(texts, np.concatenate(logits), np.concatenate(lines)))
+    return found
+
+
+def read_at(scheme: PlateScheme, labelled: LabelledLogits, temperature: float) -> list[ReadPlate]:
+    """The readings at a temperature, sure or not."""
+    decoder = PlateDecoder(scheme, DecodingSettings(sure=0.0))
+    readings = decoder.decode(labelled.logits / temperature, labelled.lines)
+    return [ReadPlate("", text, 0.0, reading) for text, reading in zip(labelled.texts, readings, strict=True)]
+
+
+def surprise(plates: Sequence[ReadPlate]) -> float | None:
+    """Mean negative log-likelihood of "right" and "wrong" by the confidence of each text; None without a text."""
+    outcomes = [(plate.reading.confidence, plate.exact) for plate in plates if plate.reading and plate.text]
+    return log_loss(outcomes) if outcomes else None
+
+
+def calibrations(
+    scheme: PlateScheme, sets: Sequence[LabelledLogits], temperatures: Iterable[float]
+) -> list[Calibrated]:
+    """How well each temperature calibrates the reader on data sets, which count alike.
+
+    Raises:
+        WeightsError: there is no text.
+    """
+    found = []
+    for temperature in temperatures:
+        read = [read_at(scheme, each, temperature) for each in sets]
+        with_text = [(value, plates) for plates in read if (value := surprise(plates)) is not None]
+        if not with_text:
+            count = sum(len(each.texts) for each in sets)
+            raise WeightsError(f"the reader reads none of {count} plates, so there is no confidence to calibrate")
+        error = np.mean([calibration_error(reliability(plates)) for _, plates in with_text])
+        found.append(Calibrated(temperature, float(np.mean([value for value, _ in with_text])), float(error)))
+    return found
+
+
+def fold(reader: TrainedReader, temperature: float, out: Path) -> None:
+    """Write LPRNet, its logits divided by a temperature, to another folder."""
+    network, metadata = NETWORKS[reader.name].load(reader.scheme, reader.weights), read_metadata(reader.weights)
+    assert isinstance(network, LPRNet)
+    with torch.no_grad():
+        network.classes.weight.div_(temperature)
+        network.classes.bias.div_(temperature)
+    metadata["temperature"] = f"{float(metadata.get('temperature', 1)) * temperature:g}"
+    save_weights(network, out / reader.weights.name, metadata, NETWORKS[reader.name].scheme_of_weights(reader.scheme))

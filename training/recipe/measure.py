@@ -1,0 +1,131 @@
+"""What the trained network answers. For a reader, plates are cut and decoded as the server does it."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from plate_nets.contract import COUNTRY, STN, reader_network
+from plate_nets.evaluation.dataset import Label
+from plate_nets.evaluation.evaluate import evaluate_given
+from plate_nets.evaluation.reading_metrics import Share, summarize
+from plate_nets.networks.registry import NETWORKS
+from plate_nets.plates import PlateScheme, load_scheme, load_schemes
+from plate_nets.plates.designs import DESIGNS
+from plate_nets.recognition.local import LocalReader
+from plate_nets.runtimes.networks import Networks, default_repository, first_versions, load_converted
+from plate_nets.runtimes.torchscript import forward
+from plate_nets.types import Crops
+from training.country.trainer import CountryTrainer, answers, shares
+from training.reader.lookalikes import worst
+from training.reader.real import Example, by_photo
+from training.recipe.prepare import Examples
+from training.recipe.recipe import CountryRecipe, ReaderRecipe
+from training.recipe.train import known_sets
+
+WORST = 12
+"""Plates of a data set with the worst answers to show."""
+
+
+@dataclass(frozen=True)
+class TrainedReader:
+    """A reader of a folder of weights among the converted networks of the package."""
+
+    recipe: ReaderRecipe
+    folder: Path
+
+    @property
+    def scheme(self) -> PlateScheme:
+        """What it is trained for."""
+        return load_scheme(self.recipe.scheme)
+
+    @property
+    def schemes(self) -> Sequence[PlateScheme]:
+        """What is read with it."""
+        return load_schemes(self.recipe.read or self.recipe.scheme)
+
+    @property
+    def name(self) -> str:
+        """The name of LPRNet among the networks."""
+        return reader_network(self.scheme)
+
+    @property
+    def weights(self) -> Path:
+        """LPRNet's weights."""
+        return self.folder / f"{self.name}.safetensors"
+
+    @cached_property
+    def networks(self) -> Networks:
+        """The networks, with this reader in place of the package's."""
+        others = {reader_network(each) for each in self.schemes} - {self.name}
+        loaded = load_converted(first_versions(default_repository()), threads=1, readers=others)
+        own = partial(forward, NETWORKS[self.name].load(self.scheme, self.weights))
+        loaded = replace(loaded, readers={**loaded.readers, self.name: own})
+        stn = self.folder / f"{STN.name}.safetensors"
+        return (
+            replace(loaded, stn=partial(forward, NETWORKS[STN.name].load(self.scheme, stn))) if stn.exists() else loaded
+        )
+
+    def local(self) -> LocalReader:
+        """A reader of pictures with these networks."""
+        return LocalReader(self.schemes, networks=lambda: self.networks)
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A plate and what was said about it; ``crop``: (3, 24, 94)."""
+
+    crop: Crops
+    label: str
+    answer: str
+    confidence: float
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The figures of a data set by name, and the plates with the worst answers."""
+
+    figures: Mapping[str, Share]
+    worst: Sequence[Answered]
+
+
+def measure_reader(reader: TrainedReader, examples: Examples) -> dict[str, Measured]:
+    """How plates of data sets are read, given their boxes."""
+    scheme, local = reader.scheme, reader.local()
+    found = {}
+    for name, plates in examples.items():
+        outcome = evaluate_given(spelled(scheme, plates), local.cut, local.read_crops, scheme, keep_crops=True)
+        total = summarize(outcome.plates)
+        figures = {"best": total.best_exact, "text": total.exact, "wrong": total.wrong, "no text": total.unread}
+        figures["right_of_sure"] = Share(total.exact.hits, total.wrong_of_read.count)
+        read = [(outcome.plates[row], outcome.crops[row][0]) for row in worst(outcome.plates, WORST)]
+        shown = [(plate, crop, plate.reading.confidence if plate.reading else 0.0) for plate, crop in read]
+        found[name] = Measured(figures, [Answered(crop, each.label, each.best, sure) for each, crop, sure in shown])
+    return found
+
+
+def measure_country(recipe: CountryRecipe, folder: Path, examples: Examples) -> dict[str, Measured]:
+    """How well the CountryNet of a folder knows plates of data sets, and drawn ones."""
+    schemes = load_schemes(recipe.scheme)
+    network = NETWORKS[COUNTRY.name].load(schemes[0], folder / CountryTrainer.file)
+    found = {}
+    for name, known in known_sets(schemes, examples).items():
+        logits = answers(network, known, torch.device("cpu"))
+        designs = logits[:, : len(DESIGNS)]
+        chances = np.exp(designs - designs.max(1, keepdims=True))
+        sure = chances.max(1) / chances.sum(1)
+        right = designs.argmax(1) == known.designs
+        rows = np.lexsort((sure, right))[:WORST].tolist()
+        each = [(DESIGNS[known.designs[row]], DESIGNS[designs[row].argmax()], float(sure[row])) for row in rows]
+        shown = [Answered(known.crops[row], *answer) for row, answer in zip(rows, each, strict=True)]
+        found[name] = Measured(shares(known, logits), shown)
+    return found
+
+
+def spelled(scheme: PlateScheme, examples: Iterable[Example]) -> Iterator[tuple[Path, tuple[Label, ...]]]:
+    """Each photo with the labels of its plates, as the reader of a scheme spells them."""
+    for path, known in by_photo(examples):
+        yield path, tuple(replace(each.label, text=scheme.spelled(each.label.text)) for each in known)

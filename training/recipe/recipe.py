@@ -1,0 +1,291 @@
+"""A recipe as a value, read from a TOML file: each key, its default and its meaning have their home here."""
+
+import difflib
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self, get_args, get_origin
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from plate_nets.errors import InputError
+from plate_nets.intake.table import excerpt
+from plate_nets.intake.toml_file import read_toml
+from training.checkpoint import DECAY
+
+BUILT_IN = Path(__file__).resolve().parents[1] / "recipes"
+"""The recipes of the shipped weights."""
+PACKAGE, NONE = "package", "none"
+"""What to start from, if not from a folder."""
+
+Share = Annotated[float, Field(ge=0, le=1)]
+Factor = Annotated[float, Field(ge=0)]
+
+
+class Part(BaseModel):
+    """A part of a recipe; keys that it does not have are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, use_attribute_docstrings=True)
+
+
+class DataSet(Part):
+    """How a labelled folder is used. Its key is its path in the folder of `--data`."""
+
+    use: Literal["train", "foreign", "check"] = "train"
+    """"train": its plates, except for the part held out; "foreign": plates that this reader must leave unread; "check":
+    plates that are only measured at the end."""
+    boxes: Literal["labelled", "tight", "loose"] = "labelled"
+    """"labelled": boxes and corners are right; otherwise our detector finds the corners, and "tight" boxes keep only
+    those that fill them."""
+    weight: Factor = 1.0
+    """How often its plates come, compared with those of the others."""
+    held_out: Share = 0.1
+    """Share of the texts that choose the temperature and are measured. If notes say "valid", it is those."""
+    country: str = ""
+    """ISO 3166, of plates whose own is not labelled."""
+    teacher: Path | None = None
+    """ONNX file of fast-plate-ocr: a text that it and our reader read becomes the label of a plate without one."""
+
+
+class Mixture(Part):
+    """The share of each kind of sample; the rest is drawn."""
+
+    real: Share = 0.5
+    """Real plates."""
+    empty: Share = 0.03
+    """Regions of photos without a plate."""
+    two_lines: Share = 0.0
+    """Drawn plates of two lines, laid side by side."""
+    foreign: Share = 0.0
+    """Plates of other countries, to be read as empty."""
+    unknown: Share = 0.0
+    """Drawn plates of random designs with signs that the reader does not know (`synthesis.scripts`)."""
+    hard: Annotated[float, Field(ge=1)] = 1.0
+    """How often a turned, dim or blurred real plate comes for each easy one."""
+    shuffled: Share = 0.5
+    """Of the real plates, those whose symbols change places, if their layout allows it."""
+    covered: Share = 0.0
+    """Of the real plates, those partly hidden."""
+    inverted: Share = 0.0
+    """Of all plates, those shown as negatives."""
+    straightened: Share = 0.0
+    """Of the plates, those cropped along their corners; the others are cropped along a box."""
+    moving: Share = 0.0
+    """Of those cropped along their corners, those smeared by their movement."""
+    far: Share = 0.0
+    """Of the rest of them, those that a cheap camera sees from a distance."""
+    largest_source: Share = 1.0
+    """Maximum share of one folder among the real plates."""
+
+
+class Phase(Part):
+    """A part of the training with its own mixture, such as the last one, with the hardest plates."""
+
+    share: Annotated[float, Field(gt=0)]
+    """Its share of the training, compared with the other phases."""
+    mixture: Mixture
+    """What differs from the recipe's mixture."""
+
+
+class Start(Part):
+    """Where the training starts."""
+
+    weights: str = PACKAGE
+    """"package": this reader's shipped weights; "none": nothing, or the features of Russia's reader if the STN is kept;
+    otherwise a folder with weights."""
+    stn: Literal["kept", "learns"] = "kept"
+    """"kept": the package's STN, which all readers share, stays as it is."""
+
+
+class Schedule(Part):
+    """How long and how fast to learn."""
+
+    steps: Annotated[int, Field(gt=0)]
+    """The training ends after so many steps,"""
+    minutes: Annotated[float, Field(gt=0)] | None = None
+    """or earlier, after this training time."""
+    rate: Annotated[float, Field(gt=0)] = 1.5e-3
+    """Highest learning rate: less when starting from weights."""
+    batch: Annotated[int, Field(gt=0)] = 64
+    """Plates per step."""
+    every: Annotated[int, Field(gt=0)] = 500
+    """Steps between two points of the curves of the plates held out."""
+    seed: int = 0
+    """Seed of all that is random."""
+
+
+class Averaging(Part):
+    """The weights that are kept are a moving average of those that learn (Polyak & Juditsky, 1992)."""
+
+    decay: Annotated[float, Field(ge=0, lt=1)] = DECAY
+    """Its decay per step."""
+
+
+class Calibration(Part):
+    """Chooses the temperature on the plates held out. Without this part, the confidences stay as they are."""
+
+    temperatures: tuple[Annotated[float, Field(gt=0)], ...] = (0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.6, 1.8, 2.0)
+    """Those to choose from."""
+    drawn: Annotated[int, Field(ge=0)] = 0
+    """Plates to draw for it, besides the real ones held out."""
+
+
+class Quantization(Part):
+    """Measures what the reader needs to run in int8. Without this part, it runs in float only."""
+
+    pictures: tuple[str, ...]
+    """Data sets whose photos are read for it."""
+    count: Annotated[int, Field(gt=0)] = 300
+    """How many of these photos, chosen at random."""
+
+
+class Minimum(Part):
+    """What a reader must reach on a data set at the end."""
+
+    best: Share = 0.0
+    """Share of the plates whose best reading is right."""
+    text: Share = 0.0
+    """Share of the plates with a sure text that is right."""
+    right_of_sure: Share = 0.0
+    """Share of the sure texts that are right."""
+
+
+class CountryMinimum(Part):
+    """What CountryNet must reach on a data set at the end."""
+
+    design: Share = 0.0
+    """Share of the plates whose design is found."""
+    ground: Share = 0.0
+    """Share of the plates with a known colour whose colour is found."""
+
+
+class Recipe(Part):
+    """What makes the weights of any network."""
+
+    data: dict[str, DataSet] = {}
+    start: Start = Start()
+    schedule: Schedule
+    averaging: Averaging = Averaging()
+    checks: Mapping[str, Part] = {}
+    """What each data set must reach at the end."""
+
+    @model_validator(mode="after")
+    def _checks_its_data(self) -> Self:
+        for name in self.checks:
+            self._has(name)
+        return self
+
+    def _has(self, name: str) -> None:
+        if name not in self.data and name != DRAWN:
+            raise ValueError(f"expected the name of a data set, {', '.join(self.data)}, got {name}")
+
+
+class ReaderRecipe(Recipe):
+    """What makes the weights of a reader."""
+
+    network: Literal["reader"] = "reader"
+    """The network."""
+    scheme: str
+    """The alphabet to learn: a built-in scheme, or a TOML file."""
+    read: str = ""
+    """Countries to read for the figures and for int8, comma-separated. Default: the scheme."""
+    drawings: dict[str, Factor] = {}
+    """Countries to draw, and how often each comes. Default: the scheme."""
+    mixture: Mixture = Mixture()
+    phases: tuple[Phase, ...] = ()
+    """One after the other in a single run. Default: one, of the recipe's mixture."""
+    calibration: Calibration | None = None
+    quantization: Quantization | None = None
+    checks: dict[str, Minimum] = {}
+    """What each data set must reach at the end."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _complete_phases(cls, values: Any) -> Any:
+        """A phase names only what differs from the recipe's mixture."""
+        mixture, phases = values.get("mixture", {}), values.get("phases", [])
+        if not isinstance(mixture, dict) or not all(isinstance(each, dict) for each in phases):
+            return values
+        return values | {"phases": [{**each, "mixture": mixture | each.get("mixture", {})} for each in phases]}
+
+    @model_validator(mode="after")
+    def _quantizes_its_data(self) -> Self:
+        for name in self.quantization.pictures if self.quantization else ():
+            self._has(name)
+        return self
+
+
+class CountryRecipe(Recipe):
+    """What makes the weights of CountryNet."""
+
+    network: Literal["country"]
+    """The network."""
+    scheme: str = "world"
+    """Countries to learn, comma-separated; their plates are drawn too."""
+    checks: dict[str, CountryMinimum] = {}
+    """What each data set must reach at the end."""
+
+
+DRAWN = "drawn"
+"""The name of the drawn plates among the data sets."""
+
+
+def load_recipe(name: str, settings: Sequence[str] = ()) -> ReaderRecipe | CountryRecipe:
+    """The name of a built-in recipe, or a TOML file, and settings such as "schedule.minutes=20" -> the recipe.
+
+    Raises:
+        InputError: there is no such recipe, or a key or a value is wrong; the message names it.
+    """
+    built_in = {path.stem: path for path in sorted(BUILT_IN.glob("*.toml"))}
+    path = built_in.get(name, Path(name))
+    if not path.is_file():
+        raise InputError(f"{name}: no such recipe; expected {', '.join(built_in)}, or a TOML file")
+    values = read_toml(path)
+    for setting in settings:
+        values = _merged(values, _parsed(setting))
+    recipe = CountryRecipe if values.get("network") == "country" else ReaderRecipe
+    try:
+        return recipe.model_validate(values)
+    except ValidationError as error:
+        faults = (_fault(recipe, each["loc"], each) for each in error.errors())
+        raise InputError(f"{name}: " + "; ".join(faults)) from error
+
+
+def _parsed(setting: str) -> dict[str, Any]:
+    """ "schedule.minutes=20" -> {"schedule": {"minutes": 20}}; a value that is not TOML is a text."""
+    key, sign, value = setting.partition("=")
+    for written in (value, f'"{value}"') if sign else ():
+        try:
+            return tomllib.loads(f"{key} = {written}")
+        except tomllib.TOMLDecodeError:
+            continue
+    raise InputError(f"--set: expected KEY=VALUE, such as schedule.minutes=20, got {excerpt(setting)!r}")
+
+
+def _merged(values: Any, changes: Any) -> Any:
+    if not isinstance(values, dict) or not isinstance(changes, dict) or not changes:
+        return changes
+    return values | {key: _merged(values.get(key), each) for key, each in changes.items()}
+
+
+def _fault(recipe: type[Recipe], place: tuple[str | int, ...], error: Any) -> str:
+    """What is wrong with a key, in a few words."""
+    name = ".".join(map(str, place))
+    if error["type"] == "extra_forbidden":
+        known = [".".join(key) for key in _keys(recipe, tuple(map(str, place)))]
+        nearest = difflib.get_close_matches(name, known, 1, 0.5)
+        return f"{excerpt(name)}: unknown key" + (f"; did you mean {nearest[0]}?" if nearest else "")
+    if error["type"] == "missing":
+        return f"{name}: missing"
+    return f"{name}: {error['msg']}, got {excerpt(repr(error['input']))}" if name else str(error["msg"])
+
+
+def _keys(part: type[BaseModel], place: tuple[str, ...], before: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """All keys; those below free names, such as data sets, with the names of ``place``."""
+    for name, field in part.model_fields.items():
+        key = (*before, name)
+        yield key
+        types = (field.annotation, *get_args(field.annotation))
+        if inner := next((each for each in types if isinstance(each, type) and issubclass(each, BaseModel)), None):
+            free = get_origin(field.annotation) in (dict, tuple)
+            yield from _keys(inner, place, (*key, *place[len(key) : len(key) + 1]) if free else key)

@@ -1,0 +1,92 @@
+"""The last stage: a page with the curves, the figures of each data set and the worst plates."""
+
+import base64
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import cv2
+import jinja2
+from matplotlib.figure import Figure
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator  # type: ignore[import-untyped]
+
+from plate_nets.evaluation.reading_metrics import Share
+from plate_nets.types import Crops
+from plate_nets.whole_file import write_whole
+from training.loop import CURVES, RIGHT
+from training.reader.lookalikes import pictures_of
+from training.recipe.calibrate import Calibrated
+from training.recipe.measure import Measured
+from training.recipe.recipe import Recipe
+
+_TEMPLATE = Path(__file__).with_suffix(".html")
+
+
+@dataclass
+class Findings:
+    """What the stages of a run found out."""
+
+    name: str
+    recipe: Recipe
+    device: str
+    steps: int = 0
+    minutes: float = 0.0
+    temperature: float = 1.0
+    calibrations: Sequence[Calibrated] = ()
+    quantized: str = ""
+    measured: Mapping[str, Measured] = field(default_factory=dict)
+
+    @property
+    def faults(self) -> list[str]:
+        """The checks that are not met, one line each."""
+        return [
+            f"{name}: {figure}: expected at least {expected:g}, got {share}"
+            for name, least in self.recipe.checks.items()
+            for figure, expected in least
+            if (share := self._share(name, figure)).value < expected
+        ]
+
+    def _share(self, name: str, figure: str) -> Share:
+        return self.measured[name].figures[figure] if name in self.measured else Share(0, 0)
+
+
+def write_report(found: Findings, out: Path) -> Path:
+    """Write the page of a run into its folder -> its path."""
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
+    page = environment.from_string(_TEMPLATE.read_text(encoding="utf-8")).render(
+        vars(found),
+        faults=found.faults,
+        picture=_picture,
+        curves=_curves(out / CURVES),
+    )
+    path = out / "report.html"
+    write_whole(path, page.encode())
+    return path
+
+
+def _curves(folder: Path) -> str:
+    """The loss, and the shares of plates read right, as a picture in base64."""
+    events = EventAccumulator(str(folder), size_guidance={"scalars": 0})
+    events.Reload()
+    picture = Figure((11, 4), layout="constrained")
+    left, right = picture.subplots(1, 2)
+    left.set(title="loss", xlabel="step", yscale="log")
+    right.set(title="right", xlabel="step")
+    for name in events.Tags()["scalars"]:
+        points = events.Scalars(name)
+        axes, label = (right, name.removeprefix(RIGHT)) if name.startswith(RIGHT) else (left, None)
+        if label or name == "loss":
+            axes.plot(
+                [each.step for each in points], [each.value for each in points], label=label, marker=label and "."
+            )
+    if right.lines:
+        right.legend(fontsize=7)
+    encoded = io.BytesIO()
+    picture.savefig(encoded, format="png", dpi=100)
+    return base64.b64encode(encoded.getvalue()).decode()
+
+
+def _picture(crop: Crops) -> str:
+    """A crop (3, 24, 94) as a picture in base64."""
+    return base64.b64encode(cv2.imencode(".png", pictures_of(crop[None])[0])[1].tobytes()).decode()

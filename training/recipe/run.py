@@ -1,0 +1,86 @@
+"""A recipe from its data to weights that can be published, one stage after the other.
+
+Each stage keeps its result in the run's folder. The same command goes on after an interruption, also on another
+machine: prepared data and a finished training are not repeated.
+"""
+
+import logging
+import shutil
+from itertools import zip_longest
+from pathlib import Path
+
+from plate_nets.errors import InputError
+from plate_nets.intake.files import read_text
+from plate_nets.whole_file import write_whole
+from training import loop
+from training.quantize import quantize
+from training.recipe.calibrate import calibrations, fold, outputs_of
+from training.recipe.measure import TrainedReader, measure_country, measure_reader
+from training.recipe.prepare import Examples, held_out, prepare, write_held_out
+from training.recipe.recipe import CountryRecipe, ReaderRecipe, Recipe
+from training.recipe.report import Findings, write_report
+from training.recipe.train import LAST, choosing, of_use, train
+
+PREPARED, HELD_OUT, WEIGHTS = "prepared", "held_out", "weights"
+"""Folders of a run: the tables of its data, the plates that it does not learn, and the weights to publish."""
+
+
+def run(name: str, recipe: ReaderRecipe | CountryRecipe, root: Path, out: Path, threads: int, workers: int) -> Findings:
+    """Run a recipe on the data sets of a folder -> what was found, also in ``out``/report.html.
+
+    Raises:
+        PlateError: the recipe, its data or its starting weights cannot be used.
+        OSError: the disk is full; the same command goes on once there is room.
+    """
+    device = loop.prepare(out, threads, recipe.schedule.seed)
+    for chatty in ("plate_nets.runtimes", "tensorboard"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)
+    _begin(recipe, out / "recipe.json")
+    examples = prepare(recipe, root, out / PREPARED)
+    state = train(name, recipe, examples, out, device, workers)
+    found = Findings(name, recipe, str(device), state.step, state.seconds / 60)
+
+    write_held_out(of_use(recipe, examples, "train"), root, out / HELD_OUT)
+    weights = Path(shutil.copytree(out / LAST, out / WEIGHTS, dirs_exist_ok=True))
+    if recipe.network == "reader":
+        published = TrainedReader(recipe, weights)
+        _finish(recipe, TrainedReader(recipe, out / LAST), published, examples, root, found)
+        found.measured = measure_reader(published, held_out(examples))
+    else:
+        found.measured = measure_country(recipe, weights, held_out(examples))
+    logging.info("report: %s", write_report(found, out))
+    return found
+
+
+def _finish(
+    recipe: ReaderRecipe,
+    trained: TrainedReader,
+    published: TrainedReader,
+    examples: Examples,
+    root: Path,
+    found: Findings,
+) -> None:
+    """Calibrate a trained reader, and measure the ranges for int8."""
+    if recipe.calibration and (known := choosing(recipe, examples)):
+        outputs = outputs_of(trained, known)
+        found.calibrations = calibrations(trained.scheme, outputs, recipe.calibration.temperatures)
+        found.temperature = min(found.calibrations, key=lambda each: each.surprise).temperature
+        fold(trained, found.temperature, published.folder)
+        logging.info("temperature: %g", found.temperature)
+    if recipe.quantization:
+        folders = [root / each / "images" for each in recipe.quantization.pictures]
+        count, networks = recipe.quantization.count, lambda: published.networks
+        found.quantized = quantize(published.weights, published.name, folders, count, published.schemes, networks)
+        logging.info("int8: %s", found.quantized)
+
+
+def _begin(recipe: Recipe, path: Path) -> None:
+    """Note what a run learns from, or refuse to go on with something else."""
+    written = recipe.model_dump_json(indent=1, exclude={"read", "calibration", "quantization", "checks"})
+    if path.exists() and (begun := read_text(path)) != written:
+        pairs = zip_longest(begun.splitlines(), written.splitlines(), fillvalue="")
+        before, now = next((one.strip(" ,"), other.strip(" ,")) for one, other in pairs if one != other)
+        raise InputError(
+            f"{path.parent}: begun with {before}, now {now}; use the same settings, or another folder for --out"
+        )
+    write_whole(path, written.encode())
