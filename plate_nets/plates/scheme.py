@@ -31,13 +31,15 @@ class PlateFormat:
 
     ``parts``: its parts in order, each with its possible patterns: (("A000AA",), ("00", "100")). ``first_line``: how
     many of them are on the first of two lines; None: there is only one line. ``design``: a name that distinguishes
-    formats of a country which look different, see `plates.designs`.
+    formats of a country which look different, see `plates.designs`. ``region``: the code of the only region that issues
+    this format, or empty.
     """
 
     name: str
     parts: tuple[tuple[str, ...], ...]
     first_line: int | None = None
     design: str = ""
+    region: str = ""
 
     @property
     def lines(self) -> int:
@@ -282,11 +284,13 @@ class PlateScheme:
         return tuple(dict.fromkeys(fit.format for fit in self.fits(text)))
 
     def region_of(self, text: str) -> str | None:
-        """The code of the region in a text, if the country's plates have one."""
+        """The code of the region in a text, or of the only region that issues texts of its first format."""
         if self.members:
             return next((owner.region_of(text) for owner in self.owners(text)), None)
         fits = self.fits(text)
-        return fits[0].parts[-1] if fits and self.region_is_last else None
+        if not fits:
+            return None
+        return fits[0].parts[-1] if self.region_is_last else fits[0].format.region or None
 
     def format_names(self, text: str) -> str:
         """The names of the formats that a text fits: "private", "taxi or trailer", or empty."""
