@@ -36,7 +36,7 @@ EXAMPLES = {
     "greece": ("YZH1234 ABE123", "YZH0123 ABC1234 YZ1234"),
     "hong_kong": ("AB1234 AB1", "AI1234 AB0123 A1234"),
     "hungary": ("ABC123 AABC123 P12345", "AB1234 ABC1234 A12345"),
-    "india": ("MH12AB1234 DL01C1234 22BH1234AB", "MH12AB123 12MHAB1234"),
+    "india": ("MH12AB1234 DL01C1234 22BH1234AB DL3CBD5092 ML069642", "MH12AB123 12MHAB1234"),
     "indonesia": ("B1234ABC B1A AB12CD B1234 L9354CA", "B0123ABC 1234AB BAD123AB"),
     "ireland": ("131D12345 08KY1234 12D1 95G123456", "133D1 331D123 13D12345 08KY0123"),
     "israel": ("1234567 12345678", "0234567 123456 123456789"),
@@ -50,7 +50,7 @@ EXAMPLES = {
     "malaysia": ("WA1234B ABC1234 V1 SAB1234C JHR123", "AIB123 ABC0123 ABC1234D UAB123"),
     "mexico": ("ABC123D ABC1234 A12BCD AB12345 AB1234C", "ABO123D ABCD123 A1B2C3"),
     "moldova": ("ABC123 CAB123 ABCD123", "123ABC ABC12"),
-    "netherlands": ("S368NT DB754Z 6BNJ96 93NGR7 92HDZX HSGF00 VM59TG CR3006 8071IT", "123ABC A1B2C3"),
+    "netherlands": ("S368NT DB754Z 6BNJ96 93NGR7 92HDZX HSGF00 VM59TG CR3006 8071IT AM27QL", "123ABC A1B2C3"),
     "new_zealand": ("ABC123 AB1234 A123B 12ABC", "AVC123 ABC012 ABCD12"),
     "nigeria": ("ABC123DE AB123ABC", "ABC1234 ABC12DE"),
     "norway": ("AB12345 AB1234 EL54321", "AM12345 AB01234 A12345"),
@@ -145,7 +145,7 @@ def test_the_automaton_of_a_group_has_exactly_the_texts_of_its_countries(group: 
 
 def test_a_format_that_only_one_state_issues_tells_the_state() -> None:
     states = load_scheme("united_states")
-    texts = "7ABC123 1A23456 AB1C234 AB1C2D 1A2345B A12BCD ABC1234 SWEET"
+    texts = "7ABC123 1A23456 AB1C234 AB1C2D 1A2345B A12BCD ABC1234 9A123B"
     assert [states.region_of(text) for text in texts.split()] == ["ca", "ca", "tx", "mo", "al", "nj", None, None]
     assert joined(load_schemes("canada,united_states")).region_of("7ABC123") == "ca"
     assert states.region_of("ABC12345") is None
