@@ -14,9 +14,10 @@ from itertools import groupby, product
 from plate_nets.errors import SchemeError
 from plate_nets.plates.drawing import PlateDrawing
 
-MOST_WORK = 500_000
-"""Limit for building the automaton of all formats, in checks of a symbol of a pattern: half a second. Russia's takes
-4,000."""
+MOST_WORK = 300_000
+"""Limit for building the automaton of all formats, see `Successors.explore`: a second or two. Russia's takes 262."""
+_WIDE = 16
+"""How many of the widest rests of a text each other one is compared with."""
 
 
 UNKNOWN = "?"
@@ -30,13 +31,15 @@ class PlateFormat:
 
     ``parts``: its parts in order, each with its possible patterns: (("A000AA",), ("00", "100")). ``first_line``: how
     many of them are on the first of two lines; None: there is only one line. ``design``: a name that distinguishes
-    formats of a country which look different, see `plates.designs`.
+    formats of a country which look different, see `plates.designs`. ``region``: the code of the only region that issues
+    this format, or empty.
     """
 
     name: str
     parts: tuple[tuple[str, ...], ...]
     first_line: int | None = None
     design: str = ""
+    region: str = ""
 
     @property
     def lines(self) -> int:
@@ -88,7 +91,7 @@ class SynthesisTexts:
     drawings: Mapping[str, tuple[PlateDrawing, ...]] = field(default_factory=dict)
 
 
-Rest = frozenset[tuple[str, ...]]
+Rest = frozenset[tuple[frozenset[str], ...]]
 """The possible rests of a text: the symbols that may stand at each place."""
 
 
@@ -100,9 +103,9 @@ class Successors:
 
     def __init__(self, patterns: Rest, alphabet: str) -> None:
         # A state is the set of possible rests (the derivative of the patterns by a prefix, Brzozowski 1964)
-        self.start = patterns
+        self.start = _widest(patterns)
         self._alphabet = alphabet
-        self._known = {patterns: patterns}
+        self._known = {self.start: self.start}
         self._rows: dict[Rest, Mapping[int, Rest]] = {}
 
     def __getitem__(self, state: Rest) -> Mapping[int, Rest]:
@@ -115,26 +118,38 @@ class Successors:
         """Build all states.
 
         Raises:
-            SchemeError: it takes more than ``most_work`` checks of a symbol of a pattern.
+            SchemeError: it takes more than ``most_work``, the possible rests times the different states after them.
         """
         work, waiting, seen = 0, [self.start], {self.start}
         for state in waiting:  # grows in the loop
-            work += len(state) * len(self._alphabet)
+            following = set(self[state].values())
+            work += len(state) * len(following)
             if work > most_work:
                 raise SchemeError(f"an automaton of more than {len(seen)} states")
-            for after in self[state].values():
-                if after not in seen:
-                    seen.add(after)
-                    waiting.append(after)
+            waiting += following - seen
+            seen |= following
 
     def _row(self, state: Rest) -> Iterator[tuple[int, Rest]]:
+        tails: dict[frozenset[str], set[tuple[frozenset[str], ...]]] = defaultdict(set)
+        for symbols, *tail in filter(None, state):
+            tails[symbols].add(tuple(tail))
         for index, symbol in enumerate(self._alphabet):
-            after = frozenset(rest[1:] for rest in state if rest and symbol in rest[0])
+            after: Rest = frozenset().union(*(rests for symbols, rests in tails.items() if symbol in symbols))
+            if after and after not in self._known:
+                widest = _widest(after)
+                self._known[after] = self._known.setdefault(widest, widest)  # one object, so one computation of a hash
             if after:
-                yield (
-                    index,
-                    self._known.setdefault(after, after),
-                )  # one object per state, so that its hash is computed once
+                yield index, self._known[after]
+
+
+def _widest(rests: Rest) -> Rest:
+    """Without the rests that a wider one includes. Formats of different countries often include each other."""
+    kept: dict[int, list[tuple[frozenset[str], ...]]] = defaultdict(list)
+    for rest in sorted(rests, key=lambda rest: -sum(map(len, rest))):
+        same = kept[len(rest)]
+        if not any(all(map(frozenset.issubset, rest, wide)) for wide in same[:_WIDE]):
+            same.append(rest)
+    return frozenset(rest for same in kept.values() for rest in same)
 
 
 @dataclass(frozen=True)
@@ -224,7 +239,7 @@ class PlateScheme:
     def successors(self) -> Successors:
         """The prefixes of all formats as an automaton, for a search that only follows formats."""
         patterns = (
-            tuple(member.signs[sign] for sign in "".join(pattern))
+            tuple(frozenset(member.signs[sign]) for sign in "".join(pattern))
             for member in self.members or (self,)
             for plate_format in member.formats
             for pattern in plate_format.patterns
@@ -269,11 +284,13 @@ class PlateScheme:
         return tuple(dict.fromkeys(fit.format for fit in self.fits(text)))
 
     def region_of(self, text: str) -> str | None:
-        """The code of the region in a text, if the country's plates have one."""
+        """The code of the region in a text, or of the only region that issues texts of its first format."""
         if self.members:
             return next((owner.region_of(text) for owner in self.owners(text)), None)
         fits = self.fits(text)
-        return fits[0].parts[-1] if fits and self.region_is_last else None
+        if not fits:
+            return None
+        return fits[0].parts[-1] if self.region_is_last else fits[0].format.region or None
 
     def format_names(self, text: str) -> str:
         """The names of the formats that a text fits: "private", "taxi or trailer", or empty."""

@@ -195,6 +195,7 @@ def _signs(table: Table, alphabet: str) -> dict[str, str]:
 def _format(table: Table, signs: Mapping[str, str], lines: int) -> PlateFormat:
     name, pattern = table.text("name"), table.text("pattern")
     design: str = table.take("design", str, "a name", default="")
+    region: str = table.take("region", str, "the code of a region", default="")
     table.done()
     written = [line.split(" ") for line in pattern.split(" / ")]
     if len(written) > lines:
@@ -208,7 +209,7 @@ def _format(table: Table, signs: Mapping[str, str], lines: int) -> PlateFormat:
         raise table.error(
             "pattern", f"at most {STEPS} symbols, the number of LPRNet's steps", f"{longest} in {pattern!r}"
         )
-    return PlateFormat(name, parts, len(written[0]) if len(written) > 1 else None, design)
+    return PlateFormat(name, parts, len(written[0]) if len(written) > 1 else None, design, region)
 
 
 def _shares(table: Table, formats: Collection[PlateFormat]) -> dict[str, float]:

@@ -39,9 +39,9 @@ def labelled(folder: Path, rows: dict[str, tuple[str, str]], country: str | None
     )
 
 
-def test_every_country_of_the_package_has_a_class_and_brazil_two() -> None:
+def test_every_class_is_a_country_of_the_package_and_brazil_has_two() -> None:
     world = load_schemes("world")
-    assert {scheme.country for scheme in world if scheme.country} == {each[:2] for each in DESIGNS if each != UNKNOWN}
+    assert {scheme.country for scheme in world} >= {each[:2] for each in DESIGNS if each != UNKNOWN}, "others: unknown"
     brazil = load_scheme("brazil")
     assert {each.name: design_of(brazil, each) for each in brazil.formats} == {
         "Mercosur": "br",

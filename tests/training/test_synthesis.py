@@ -127,6 +127,11 @@ def test_small_letters_are_drawn_as_one_of_the_alternatives() -> None:
     assert "SPSANTOS" in told and any(len(text) == 4 and text[:2].isdigit() and text[2] == "." for text in told)
 
 
+def test_a_band_thinner_than_a_pixel_is_not_drawn() -> None:
+    flat = plates.draw(load_scheme("austria"), "one letter", "W1234A", np.random.default_rng(0), 0.1)
+    assert flat.shape == (12, 52, 3)
+
+
 def test_designs_are_drawn_by_their_shares_and_looks_change_colours() -> None:
     scheme, rng = load_scheme("united_kingdom"), np.random.default_rng(0)
     layouts_drawn = [plates.sample_layout(scheme, "since 2001", "AB12CDE", rng) for _ in range(60)]
