@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 import torch
 
-from plate_nets.errors import DatasetError, SchemeError
+from plate_nets.common.errors import DatasetError, SchemeError
+from plate_nets.countries import load_scheme, load_schemes
+from plate_nets.countries.designs import CLASSES, DESIGNS, GROUNDS, UNKNOWN, design_of, ground_of
 from plate_nets.evaluation.dataset import load_dataset
 from plate_nets.networks.checkpoint import load_weights
 from plate_nets.networks.country import CountryNet
-from plate_nets.plates import load_scheme, load_schemes
-from plate_nets.plates.designs import CLASSES, DESIGNS, GROUNDS, UNKNOWN, design_of, ground_of
 from tests.commands import invoke
 from training.__main__ import main
 from training.checkpoint import TrainingState

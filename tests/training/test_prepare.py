@@ -10,8 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 from benchmarks.measures.other_reader import OtherReader
-from plate_nets.errors import DatasetError
-from plate_nets.plates import default_scheme, load_scheme
+from plate_nets.common.errors import DatasetError
+from plate_nets.countries import default_scheme, load_scheme
 from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.quads import quad_size
 from plate_nets.types import Box

@@ -9,11 +9,11 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from plate_nets.errors import WeightsError
+from plate_nets.common.errors import WeightsError
+from plate_nets.countries import default_scheme, load_scheme
 from plate_nets.evaluation.reading_metrics import ReadPlate
 from plate_nets.networks.checkpoint import WEIGHTS, read_weights
 from plate_nets.networks.registry import NETWORKS
-from plate_nets.plates import default_scheme, load_scheme
 from plate_nets.recognition.geometry import normalized
 from plate_nets.recognition.rectification import RectificationSettings, straighten
 from plate_nets.types import Reading

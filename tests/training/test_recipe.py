@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from plate_nets.errors import InputError
+from plate_nets.common.errors import InputError
+from plate_nets.countries import default_scheme, load_scheme
 from plate_nets.networks.checkpoint import read_metadata
 from plate_nets.networks.registry import NETWORKS
-from plate_nets.plates import default_scheme, load_scheme
-from plate_nets.runtimes.quantization import RANGES
+from plate_nets.networks.runtimes.quantization import RANGES
 from tests.commands import invoke
 from training.__main__ import main
 from training.recipe.recipe import BUILT_IN, Part, Recipe, load_recipe

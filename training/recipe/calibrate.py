@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from plate_nets.errors import WeightsError
+from plate_nets.common.errors import WeightsError
+from plate_nets.countries import PlateScheme
 from plate_nets.evaluation.calibration import calibration_error, log_loss, reliability
 from plate_nets.evaluation.dataset import read_photo
 from plate_nets.evaluation.evaluate import boxes_of
@@ -21,7 +22,6 @@ from plate_nets.evaluation.reading_metrics import ReadPlate
 from plate_nets.networks.checkpoint import read_metadata, save_weights
 from plate_nets.networks.lprnet import LPRNet
 from plate_nets.networks.registry import NETWORKS
-from plate_nets.plates import PlateScheme
 from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder
 from plate_nets.recognition.quads import lines_of
 from plate_nets.types import Lines, Logits

@@ -9,15 +9,15 @@ import numpy as np
 import torch
 
 from plate_nets.contract import COUNTRY, STN, reader_network
+from plate_nets.countries import PlateScheme, load_scheme, load_schemes
+from plate_nets.countries.designs import DESIGNS
 from plate_nets.evaluation.dataset import Label
 from plate_nets.evaluation.evaluate import evaluate_given
 from plate_nets.evaluation.reading_metrics import Share, summarize
 from plate_nets.networks.registry import NETWORKS
-from plate_nets.plates import PlateScheme, load_scheme, load_schemes
-from plate_nets.plates.designs import DESIGNS
+from plate_nets.networks.runtimes.networks import Networks, default_repository, first_versions, load_converted
+from plate_nets.networks.runtimes.torchscript import forward
 from plate_nets.recognition.local import LocalReader
-from plate_nets.runtimes.networks import Networks, default_repository, first_versions, load_converted
-from plate_nets.runtimes.torchscript import forward
 from plate_nets.types import Crops
 from training.country.trainer import CountryTrainer, answers, shares
 from training.reader.lookalikes import worst

@@ -19,19 +19,19 @@ import numpy as np
 from rich.progress import track
 
 from benchmarks.measures.other_reader import OtherReader
+from plate_nets.common.atomic_files import whole_folder, write_whole
+from plate_nets.common.errors import DatasetError
 from plate_nets.contract import LATIN
-from plate_nets.errors import DatasetError
+from plate_nets.countries import PlateScheme, load_scheme
+from plate_nets.countries.scheme import UNKNOWN
 from plate_nets.evaluation.dataset import COLUMNS, REQUIRED, Label, csv_rows, load_dataset, parse_box, read_photo
 from plate_nets.evaluation.evaluate import boxes_of
-from plate_nets.plates import PlateScheme, load_scheme
-from plate_nets.plates.scheme import UNKNOWN
 from plate_nets.recognition.geometry import GREY
 from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.overlap import iou
 from plate_nets.recognition.quads import Quad
 from plate_nets.recognition.rectification import quad_boxes
 from plate_nets.types import CORNER_COLUMNS, Frame
-from plate_nets.whole_file import whole_folder, write_whole
 from training.reader.real import Example, most_lines, readable
 from training.recipe.recipe import DRAWN, CountryRecipe, DataSet, ReaderRecipe
 from training.synthesis.test_set import write_test_set

@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal, Self, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from plate_nets.errors import InputError
-from plate_nets.intake.table import excerpt
-from plate_nets.intake.toml_file import read_toml
+from plate_nets.common.errors import InputError
+from plate_nets.common.intake.table import excerpt
+from plate_nets.common.intake.toml_file import read_toml
 from training.checkpoint import DECAY
 
 BUILT_IN = Path(__file__).resolve().parents[1] / "recipes"

@@ -11,9 +11,9 @@ import jinja2
 from matplotlib.figure import Figure
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator  # type: ignore[import-untyped]
 
+from plate_nets.common.atomic_files import write_whole
 from plate_nets.evaluation.reading_metrics import Share
 from plate_nets.types import Crops
-from plate_nets.whole_file import write_whole
 from training.loop import CURVES, RIGHT
 from training.reader.lookalikes import pictures_of
 from training.recipe.calibrate import Calibrated

@@ -9,9 +9,9 @@ import shutil
 from itertools import zip_longest
 from pathlib import Path
 
-from plate_nets.errors import InputError
-from plate_nets.intake.files import read_text
-from plate_nets.whole_file import write_whole
+from plate_nets.common.atomic_files import write_whole
+from plate_nets.common.errors import InputError
+from plate_nets.common.intake.files import read_text
 from training import loop
 from training.quantize import quantize
 from training.recipe.calibrate import calibrations, fold, outputs_of
@@ -33,7 +33,7 @@ def run(name: str, recipe: ReaderRecipe | CountryRecipe, root: Path, out: Path, 
         OSError: the disk is full; the same command goes on once there is room.
     """
     device = loop.prepare(out, threads, recipe.schedule.seed)
-    for chatty in ("plate_nets.runtimes", "tensorboard"):
+    for chatty in ("plate_nets.networks.runtimes", "tensorboard"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
     _begin(recipe, out / "recipe.json")
     examples = prepare(recipe, root, out / PREPARED)

@@ -8,9 +8,9 @@ from typing import Any
 
 import torch
 
+from plate_nets.countries import PlateScheme, load_scheme, load_schemes
 from plate_nets.networks.checkpoint import WEIGHTS
 from plate_nets.networks.country import CountryNet
-from plate_nets.plates import PlateScheme, load_scheme, load_schemes
 from training import loop
 from training.checkpoint import TrainingState
 from training.country.samples import Samples as CountrySamples

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
-from plate_nets.errors import InputError
+from plate_nets.common.errors import InputError
 
 _SIZE = 400
 """Size at which a sign is drawn, px."""

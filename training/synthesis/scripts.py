@@ -1,6 +1,6 @@
 """Texts with signs that a reader does not know: other scripts, and signs that something hides.
 
-They teach a reader to say so (`plate_nets.plates.scheme.UNKNOWN`) instead of dropping the sign.
+They teach a reader to say so (`plate_nets.countries.scheme.UNKNOWN`) instead of dropping the sign.
 """
 
 from collections.abc import Callable, Sequence
