@@ -36,7 +36,7 @@ FROM triton AS gpu
 FROM triton AS cpu
 # Triton prefers a backend's library to its model.py
 RUN rm -rf /opt/tritonserver/backends/pytorch
-COPY plate_nets/python_backend/backends/pytorch/model.py /opt/tritonserver/backends/pytorch/
+COPY plate_nets/triton/backend/backends/pytorch/model.py /opt/tritonserver/backends/pytorch/
 
 # hadolint ignore=DL3006,DL3026
 FROM ${DEVICE}

@@ -13,7 +13,7 @@ NETWORKS := yolo corners stn lprnet lprnet_latin country
 IR := $(patsubst %,$(REPOSITORY)/%/model.xml,yolo/1 yolo/1/corners stn/1 lprnet/1 lprnet_latin/1 country/1)
 TORCHSCRIPT := $(IR:.xml=.pt)
 MODELS := $(IR) $(TORCHSCRIPT)
-CONVERSION := $(wildcard plate_nets/conversion/*.py plate_nets/conversion/graphs/*.py plate_nets/networks/*.py)
+CONVERSION := $(wildcard plate_nets/networks/conversion/*.py plate_nets/networks/conversion/graphs/*.py plate_nets/networks/*.py)
 WEIGHTS := $(NETWORKS:%=plate_nets/weights/%.safetensors)
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 PHOTO ?=
@@ -171,7 +171,7 @@ $(TORCHSCRIPT) &: $(WEIGHTS) $(CONVERSION) | .venv/all.stamp $(IR)
 	@$(BIN)/python -m converters
 	@touch $(TORCHSCRIPT)
 
-out/scene.jpg: $(wildcard training/synthesis/*.py training/synthesis/layouts/*.py plate_nets/plates/*) | .venv/embedded.stamp
+out/scene.jpg: $(wildcard training/synthesis/*.py training/synthesis/layouts/*.py plate_nets/countries/*) | .venv/embedded.stamp
 	@echo "==> drawing a street scene: $@"
 	@mkdir -p out
 	@$(BIN)/python -m training.synthesis --scene $@ --plates 2 --seed 9

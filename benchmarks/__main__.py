@@ -18,9 +18,9 @@ from benchmarks.server.server import MeasuredServer, measured_server
 from benchmarks.variants.contract import PLATE_TEXT, VARIANTS
 from plate_nets.cli import guarded
 from plate_nets.cli.options import Log, ModelRepository, Protocol, Url
+from plate_nets.common.errors import InputError, PlateError, ServerError
 from plate_nets.contract import MODELS, PLATE_RECOGNITION
-from plate_nets.errors import InputError, PlateError, ServerError
-from plate_nets.server import default_repository
+from plate_nets.triton.server import default_repository
 
 IN_PART = 1
 NOTHING = 2

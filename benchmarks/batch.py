@@ -23,7 +23,7 @@ from plate_nets.batch.sources import Source, find_source
 from plate_nets.batch.storage import Folder
 from plate_nets.batch.work import Job, ShardDone, ShardWorker
 from plate_nets.cli import guarded
-from plate_nets.python_backend.quota import usable_cores
+from plate_nets.triton.backend.quota import usable_cores
 from plate_nets.types import Frame, Plate
 
 _SLEEP = 0.02

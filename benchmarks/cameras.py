@@ -18,15 +18,15 @@ import numpy as np
 import psutil
 import typer
 
+from plate_nets.cameras.address import parse_source
+from plate_nets.cameras.analysis import AnalysedFrame
+from plate_nets.cameras.capture import Capture, CaptureSettings
+from plate_nets.cameras.settings import CameraSettings
+from plate_nets.cameras.watcher import Watcher
 from plate_nets.recognition.detection import DetectionSettings
 from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.reader import Reader
 from plate_nets.types import Frame, Plate
-from plate_nets.video.address import parse_source
-from plate_nets.video.analysis import AnalysedFrame
-from plate_nets.video.capture import Capture, CaptureSettings
-from plate_nets.video.settings import CameraSettings
-from plate_nets.video.watcher import Watcher
 from tests.clips import SMALL, passing, still, write_clip
 from tests.frames import compose
 from tests.rtsp import RtspCamera

@@ -24,11 +24,11 @@ from benchmarks.report.environment import environment
 from benchmarks.server.processes import ServerProcesses
 from plate_nets.cli import guarded
 from plate_nets.client import PlateClient
-from plate_nets.errors import PlateError, ServerStartError
-from plate_nets.python_backend.quota import CORES_VARIABLE, usable_cores
+from plate_nets.common.errors import PlateError, ServerStartError
 from plate_nets.recognition.health import known_picture
-from plate_nets.server.ports import choose_ports
-from plate_nets.supervision.progress import read_metrics
+from plate_nets.triton.backend.quota import CORES_VARIABLE, usable_cores
+from plate_nets.triton.server.ports import choose_ports
+from plate_nets.triton.supervision.progress import read_metrics
 
 CALLERS = 8
 SERVICES = ("http", "grpc", "metrics", "health")

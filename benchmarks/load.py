@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.callers.caller import Caller, CallerFactory
 from benchmarks.callers.pictures import Picture
-from plate_nets.errors import PlateError, ServerOverloaded, ServerUnavailable
+from plate_nets.common.errors import PlateError, ServerOverloaded, ServerUnavailable
 
 WARM_UP = 2
 """Requests of each caller before the clock starts, to open connections and allocate buffers."""

@@ -25,10 +25,10 @@ from rich.table import Table
 
 from benchmarks.measures.other_detector import OtherDetector
 from benchmarks.measures.other_reader import SYMBOLS, OtherReader
+from plate_nets.countries import load_schemes
 from plate_nets.evaluation.dataset import REQUIRED, csv_rows, load_dataset, read_photo
 from plate_nets.evaluation.evaluate import boxes_of
 from plate_nets.evaluation.reading_metrics import Share
-from plate_nets.plates import load_schemes
 from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.overlap import iou
 from plate_nets.types import Boxes, Frame, Plate, Reading

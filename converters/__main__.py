@@ -5,12 +5,12 @@ from typing import Annotated
 
 import typer
 
+from converters.command import run
+from plate_nets.common.errors import SchemeError
 from plate_nets.contract import models
-from plate_nets.conversion.command import run
-from plate_nets.conversion.config_check import scheme_of
-from plate_nets.conversion.conversion import Mode
-from plate_nets.conversion.table import conversions
-from plate_nets.errors import SchemeError
+from plate_nets.networks.conversion.conversion import Mode
+from plate_nets.networks.conversion.table import conversions
+from plate_nets.triton.config_check import scheme_of
 
 REPOSITORY = Path(__file__).parent.parent / "model_repository"
 

@@ -4,7 +4,7 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from plate_nets.errors import (
+from plate_nets.common.errors import (
     AccessDenied,
     ConnectionLost,
     ContractError,
@@ -25,7 +25,7 @@ from plate_nets.errors import (
     SwapError,
     WeightsError,
 )
-from plate_nets.extras import needs
+from plate_nets.common.extras import needs
 from plate_nets.types import Box, Plate, Reading, Scene, Vehicle
 
 # OpenVINO reports its import to its maker and writes a file into the home folder if it finds this package
@@ -33,13 +33,13 @@ sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
 
 if TYPE_CHECKING:
     from plate_nets.batch import PlateBatch
+    from plate_nets.cameras.watcher import Watcher
     from plate_nets.client import PlateClient
-    from plate_nets.events import PlateEvent, event_schema
-    from plate_nets.plates import load_scheme, load_schemes
+    from plate_nets.countries import load_scheme, load_schemes
+    from plate_nets.events.event import PlateEvent, event_schema
     from plate_nets.recognition.local import LocalReader
     from plate_nets.recognition.reader import FrameLimits, Reader
-    from plate_nets.server import EmbeddedTriton
-    from plate_nets.video.watcher import Watcher
+    from plate_nets.triton.server import EmbeddedTriton
 
 __all__ = [
     "AccessDenied",
@@ -80,17 +80,17 @@ __all__ = [
 ]
 
 _LATE = {
-    "EmbeddedTriton": "plate_nets.server",
+    "EmbeddedTriton": "plate_nets.triton.server",
     "FrameLimits": "plate_nets.recognition.reader",
     "LocalReader": "plate_nets.recognition.local",
     "PlateBatch": "plate_nets.batch",
     "PlateClient": "plate_nets.client",
-    "PlateEvent": "plate_nets.events",
+    "PlateEvent": "plate_nets.events.event",
     "Reader": "plate_nets.recognition.reader",
-    "Watcher": "plate_nets.video.watcher",
-    "event_schema": "plate_nets.events",
-    "load_scheme": "plate_nets.plates",
-    "load_schemes": "plate_nets.plates",
+    "Watcher": "plate_nets.cameras.watcher",
+    "event_schema": "plate_nets.events.event",
+    "load_scheme": "plate_nets.countries",
+    "load_schemes": "plate_nets.countries",
 }
 """Imported on first use: a client has no OpenCV, and a local reader needs no transport."""
 

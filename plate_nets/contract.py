@@ -9,9 +9,9 @@ names from it. Dims leave out the batch dimension if `max_batch_size` is above 0
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from plate_nets.errors import SchemeError
-from plate_nets.plates import PlateScheme, load_scheme
-from plate_nets.plates.designs import DESIGNS, GROUNDS
+from plate_nets.common.errors import SchemeError
+from plate_nets.countries import PlateScheme, load_scheme
+from plate_nets.countries.designs import DESIGNS, GROUNDS
 from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, STEPS
 
 CROP_DIMS = (3, CROP_HEIGHT, CROP_WIDTH)

@@ -9,7 +9,7 @@ from pathlib import Path
 from paho.mqtt.client import Client, MQTTMessage
 from paho.mqtt.enums import CallbackAPIVersion
 
-from plate_nets.server.ports import LOOPBACK, accepts, choose_ports
+from plate_nets.triton.server.ports import LOOPBACK, accepts, choose_ports
 
 USER = "cameras"
 

@@ -13,8 +13,8 @@ import pytest
 
 from plate_nets.cli.options import DETAIL_VARIABLE, SCHEME_VARIABLE
 from plate_nets.client import parse_url
-from plate_nets.control_key import KEY_VARIABLE
-from plate_nets.server import EmbeddedTriton
+from plate_nets.common.control_key import KEY_VARIABLE
+from plate_nets.triton.server import EmbeddedTriton
 from tests.container import IMAGE, Container, deployed
 from tests.fakes import triton
 from tests.paths import ROOT
@@ -22,7 +22,7 @@ from tests.serve import Serve, Served, Start
 
 hypothesis.settings.register_profile("any machine", deadline=None)  # no test judges the machine's speed
 hypothesis.settings.load_profile("any machine")
-triton.install()  # before anything imports plate_nets.python_backend.triton
+triton.install()  # before anything imports plate_nets.triton.backend.triton
 
 SLOW_LAYERS = ("faults", "image", "packaging", "served", "web")
 """Their tests start servers or browsers, or build environments."""

@@ -15,8 +15,8 @@ from typing import Any
 
 import psutil
 
-from plate_nets.control_key import KEY_VARIABLE
-from plate_nets.runtimes.precision import PRECISION_VARIABLE
+from plate_nets.common.control_key import KEY_VARIABLE
+from plate_nets.networks.runtimes.precision import PRECISION_VARIABLE
 from tests.serve import Serve, Served
 
 IMAGE = "PLATES_IMAGE"

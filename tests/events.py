@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from ulid import ULID
 
-from plate_nets.events import Candidate, Character, Frames, PlateEvent, Region, Stage, WatchMatch
+from plate_nets.events.event import Candidate, Character, Frames, PlateEvent, Region, Stage, WatchMatch
 from plate_nets.types import Box
 
 MOMENT = datetime(2026, 11, 22, 10, 0, 0, 250_000, UTC)

@@ -9,7 +9,7 @@ import numpy as np
 import pillow_heif
 from PIL import Image
 
-from plate_nets.plates import default_scheme
+from plate_nets.countries import default_scheme
 from plate_nets.types import Box, Frame
 from training.synthesis.plates import draw
 

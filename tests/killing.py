@@ -4,7 +4,7 @@ import ctypes
 import threading
 from collections.abc import Callable, Collection
 
-from plate_nets.lasting import LastingThread
+from plate_nets.common.threads import LastingThread
 from tests.waiting import eventually
 
 

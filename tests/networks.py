@@ -6,7 +6,7 @@ import openvino
 import torch
 
 from plate_nets.contract import CROP_DIMS
-from plate_nets.conversion import openvino_ir
+from plate_nets.networks.conversion import openvino_ir
 
 
 def save_ir(network: torch.nn.Module, folder: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import boto3
 
-from plate_nets.server.ports import LOOPBACK, accepts, choose_ports
+from plate_nets.triton.server.ports import LOOPBACK, accepts, choose_ports
 from tests.waiting import eventually
 
 VARIABLES = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_EC2_METADATA_DISABLED": "true"}

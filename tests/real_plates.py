@@ -3,7 +3,7 @@
 import cv2
 import numpy as np
 
-from plate_nets.plates import default_scheme
+from plate_nets.countries import default_scheme
 from training.reader.real import RealPlate
 from training.synthesis.plates import draw
 

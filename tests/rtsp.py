@@ -4,7 +4,7 @@ import signal
 import subprocess
 from pathlib import Path
 
-from plate_nets.server.ports import choose_ports
+from plate_nets.triton.server.ports import choose_ports
 
 PACKAGES = "gir1.2-gst-rtsp-server-1.0 gstreamer1.0-plugins-good gstreamer1.0-plugins-bad python3-gi"
 _SERVER = Path(__file__).with_name("rtsp_server.py")

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from plate_nets.plates import PlateScheme, load_scheme
+from plate_nets.countries import PlateScheme, load_scheme
 from tests.paths import ROOT
 
-SHIPPED = sorted(path.stem for path in (ROOT / "plate_nets" / "plates").glob("*.toml"))
+SHIPPED = sorted(path.stem for path in (ROOT / "plate_nets" / "countries" / "schemes").glob("*.toml"))
 """The names of the schemes in the package."""
 
 TESTLAND = """\

@@ -20,10 +20,10 @@ import psutil
 from plate_nets.client import WireProtocol, parse_url
 from plate_nets.client.transports import ServerAccess, open_transport
 from plate_nets.client.transports.calls import statistics
-from plate_nets.control_key import KEY_VARIABLE
-from plate_nets.server.guard import ENVIRONMENTS
-from plate_nets.server.installation import wheel
-from plate_nets.server.stubs import stub_model
+from plate_nets.common.control_key import KEY_VARIABLE
+from plate_nets.triton.server.guard import ENVIRONMENTS
+from plate_nets.triton.server.installation import wheel
+from plate_nets.triton.server.stubs import stub_model
 
 SHARED_MEMORY = Path("/dev/shm")
 NAMESPACE = ("unshare",) if os.geteuid() == 0 else ("unshare", "--user", "--map-root-user")

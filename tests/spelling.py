@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from plate_nets.plates import PlateScheme, default_scheme
+from plate_nets.countries import PlateScheme, default_scheme
 from plate_nets.types import STEPS, Logits
 
 RUSSIA = default_scheme()

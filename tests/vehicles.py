@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from plate_nets.networks.runtimes.networks import Networks, first_versions, load_converted
+from plate_nets.networks.runtimes.networks import default_repository as repository
 from plate_nets.recognition.local import LocalReader
-from plate_nets.runtimes.networks import Networks, first_versions, load_converted
-from plate_nets.runtimes.networks import default_repository as repository
 
 Rows = NDArray[np.float32]
 

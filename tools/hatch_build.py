@@ -19,9 +19,9 @@ class ModelRepository(BuildHookInterface):
         root = Path(self.root)
         sys.path.insert(0, str(root))
         sys.modules["torch"] = None  # as if it were not installed: a wheel needs no TorchScript
-        from plate_nets.conversion.conversion import Mode, convert
-        from plate_nets.conversion.table import conversions
-        from plate_nets.plates import default_scheme
+        from plate_nets.countries import default_scheme
+        from plate_nets.networks.conversion.conversion import Mode, convert
+        from plate_nets.networks.conversion.table import conversions
 
         self.made = tempfile.TemporaryDirectory(prefix="plates-wheel-")
         repository = Path(self.made.name)

@@ -22,7 +22,7 @@ ELSEWHERE = {
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
     "plate_nets/weights/MODEL_CARD.md": "explanation/model-card.md",
-    "plate_nets/plate_event_1.json": "reference/plate_event_1.json",
+    "plate_nets/events/plate_event_1.json": "reference/plate_event_1.json",
 }
 """Files of the project, and their places on the site."""
 SOURCES = {uri: name for name, uri in ELSEWHERE.items()}

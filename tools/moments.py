@@ -11,7 +11,7 @@ import av
 import cv2
 import numpy as np
 
-from plate_nets.events import PlateEvent
+from plate_nets.events.event import PlateEvent
 from plate_nets.types import Frame
 
 SIZE = (360, 560)

@@ -15,7 +15,7 @@ texts() {
     for extras in "$@"; do
         "$folder/environment/bin/python" -m pip install --quiet --disable-pip-version-check "$wheel[$extras]" >&2
     done
-    "$folder/environment/bin/python" -c 'from plate_nets.server.installation import wheel; wheel()'
+    "$folder/environment/bin/python" -c 'from plate_nets.triton.server.installation import wheel; wheel()'
     (cd "$folder" && environment/bin/python -m plate_nets read "$OLDPWD/out/scene.jpg" --json) |
         grep -o '"text": *"[^"]*"' | sort
 }

@@ -10,10 +10,10 @@ from typing import Annotated
 import torch
 import typer
 
-from plate_nets.errors import PlateError
+from plate_nets.common.errors import PlateError
+from plate_nets.countries import DEFAULT_SCHEME, load_scheme
 from plate_nets.networks.checkpoint import save_weights
 from plate_nets.networks.registry import NETWORKS
-from plate_nets.plates import DEFAULT_SCHEME, load_scheme
 from training.command import errors_in_one_line
 
 

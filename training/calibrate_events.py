@@ -8,13 +8,13 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from plate_nets.cameras.fusion import FusionSettings
+from plate_nets.cameras.stay import CarSettings
+from plate_nets.countries import DEFAULT_SCHEME, load_scheme
 from plate_nets.evaluation.calibration import log_loss
 from plate_nets.evaluation.evidence import evidence_path, stored_or_read
 from plate_nets.evaluation.video import VideoOutcome, at_rate, find_clips, judge, read_clip
-from plate_nets.plates import DEFAULT_SCHEME, load_scheme
 from plate_nets.recognition.local import LocalReader
-from plate_nets.video.cars import CarSettings
-from plate_nets.video.fusion import FusionSettings
 from training.command import errors_in_one_line
 
 TEMPERATURES = (0.8, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0)

@@ -8,9 +8,9 @@ from typing import Any, Generic, TypeVar
 import torch
 from torch import nn
 
-from plate_nets.errors import WeightsError
+from plate_nets.common.atomic_files import whole_file
+from plate_nets.common.errors import WeightsError
 from plate_nets.networks.checkpoint import load_weights
-from plate_nets.whole_file import whole_file
 
 N = TypeVar("N", bound=nn.Module)
 _DECAY = 0.999

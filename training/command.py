@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import typer
 
-from plate_nets.errors import PlateError
+from plate_nets.common.errors import PlateError
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from torch.utils.data import DataLoader
 from torch.utils.tensorboard.writer import SummaryWriter
 
 from plate_nets.networks.checkpoint import save_weights
-from plate_nets.runtimes.openvino import has_bfloat16
+from plate_nets.networks.runtimes.openvino import has_bfloat16
 from training.checkpoint import TrainingState
 
 B = TypeVar("B", covariant=True)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import cv2
 
-from plate_nets.errors import InputError
+from plate_nets.common.errors import InputError
 from plate_nets.types import Frame
 
 

@@ -5,12 +5,12 @@ from typing import Annotated
 
 import typer
 
-from plate_nets.conversion.conversion import record
-from plate_nets.conversion.table import conversions
-from plate_nets.errors import PlateError
+from plate_nets.common.errors import PlateError
+from plate_nets.countries import default_scheme
 from plate_nets.networks.checkpoint import read_metadata, save_weights
+from plate_nets.networks.conversion.conversion import record
+from plate_nets.networks.conversion.table import conversions
 from plate_nets.networks.registry import NETWORKS
-from plate_nets.plates import default_scheme
 from training.command import errors_in_one_line
 
 

@@ -18,21 +18,21 @@ import typer
 from numpy.typing import NDArray
 from rich.progress import track
 
+from plate_nets.common.errors import PlateError
 from plate_nets.contract import READERS, YOLO
-from plate_nets.conversion.openvino_ir import build
-from plate_nets.conversion.table import GRAPHS
-from plate_nets.errors import PlateError
+from plate_nets.countries import DEFAULT_SCHEME, PlateScheme, load_schemes
 from plate_nets.evaluation.dataset import read_photo
 from plate_nets.evaluation.evaluate import pictures_below
 from plate_nets.networks.checkpoint import read_metadata, save_weights
+from plate_nets.networks.conversion.openvino_ir import build
+from plate_nets.networks.conversion.table import GRAPHS
 from plate_nets.networks.registry import NETWORKS
-from plate_nets.plates import DEFAULT_SCHEME, PlateScheme, load_schemes
+from plate_nets.networks.runtimes.detector import up_to_heads
+from plate_nets.networks.runtimes.networks import Networks, default_repository, first_versions, load_converted
+from plate_nets.networks.runtimes.precision import CANDIDATES
+from plate_nets.networks.runtimes.quantization import RANGES, Ranges
+from plate_nets.networks.runtimes.torchscript import detector_input
 from plate_nets.recognition.local import LocalReader
-from plate_nets.runtimes.detector import up_to_heads
-from plate_nets.runtimes.networks import Networks, default_repository, first_versions, load_converted
-from plate_nets.runtimes.precision import CANDIDATES
-from plate_nets.runtimes.quantization import RANGES, Ranges
-from plate_nets.runtimes.torchscript import detector_input
 from training.command import errors_in_one_line
 
 _DIGITS = 6

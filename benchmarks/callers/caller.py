@@ -13,8 +13,8 @@ from benchmarks.variants.contract import PLATE_TEXT
 from plate_nets.client import PlateClient, parse_url
 from plate_nets.client.transports import ServerAccess, open_transport
 from plate_nets.client.transports.calls import Input, infer
+from plate_nets.common.errors import InputError
 from plate_nets.contract import PLATE_RECOGNITION, PLATES, YOLO, ModelSpec
-from plate_nets.errors import InputError
 
 _RAW, _ENCODED = PLATE_RECOGNITION.inputs
 CLIENT_CHAIN = "client_chain"

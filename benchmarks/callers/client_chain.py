@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from plate_nets.client import parse_url
 from plate_nets.client.transports import ServerAccess, open_transport
 from plate_nets.client.transports.calls import Input, infer
-from plate_nets.closing import Closing
+from plate_nets.common.contexts import Closing
 from plate_nets.contract import FRAME, IMAGE, LPRNET, STN, VEHICLE_ROWS, YOLO, ModelSpec
-from plate_nets.plates import default_scheme
+from plate_nets.countries import default_scheme
 from plate_nets.recognition.decoding import DecodingSettings
 from plate_nets.recognition.pipeline import PlateReader, split_rows, take_rows
 from plate_nets.recognition.schemes import SchemeDecoder

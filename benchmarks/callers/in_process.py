@@ -15,18 +15,18 @@ from numpy.typing import NDArray
 
 from benchmarks.callers.caller import CallerFactory
 from benchmarks.callers.pictures import Picture
-from plate_nets.closing import Closing
+from plate_nets.common.contexts import Closing
 from plate_nets.contract import LPRNET, YOLO
+from plate_nets.countries import default_scheme
 from plate_nets.networks.registry import NETWORKS
-from plate_nets.plates import default_scheme
+from plate_nets.networks.runtimes.detector import Pictures
+from plate_nets.networks.runtimes.networks import first_versions, load_converted
+from plate_nets.networks.runtimes.torchscript import TorchDetector, forward
 from plate_nets.recognition.corners import CornerFinder
 from plate_nets.recognition.detection import DetectionSettings, PlateDetector
 from plate_nets.recognition.finder import PlateFinder
 from plate_nets.recognition.geometry import Letterbox
 from plate_nets.recognition.local import LocalReader
-from plate_nets.runtimes.detector import Pictures
-from plate_nets.runtimes.networks import first_versions, load_converted
-from plate_nets.runtimes.torchscript import TorchDetector, forward
 from plate_nets.types import Crops
 
 Run = Callable[[NDArray[Any]], NDArray[np.float32]]

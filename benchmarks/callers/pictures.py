@@ -9,7 +9,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.errors import InputError
+from plate_nets.common.errors import InputError
 from plate_nets.recognition.encoded import SUFFIXES
 from plate_nets.recognition.health import known_picture
 from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, Frame

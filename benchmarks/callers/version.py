@@ -15,7 +15,7 @@ from typing import Any
 
 from benchmarks.callers import version_worker
 from benchmarks.server.processes import ServerProcesses
-from plate_nets.errors import InputError, ServerStartError
+from plate_nets.common.errors import InputError, ServerStartError
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 

@@ -19,9 +19,9 @@ from benchmarks.callers.pictures import Picture
 from benchmarks.callers.version import CHECKOUT, VersionProcess, version_folder, version_process
 from benchmarks.load import closed_load
 from benchmarks.measures.machine import Others, ahead_of_others
+from plate_nets.common.errors import ServerError
 from plate_nets.contract import PLATE_RECOGNITION
-from plate_nets.errors import ServerError
-from plate_nets.python_backend.quota import usable_cores
+from plate_nets.triton.backend.quota import usable_cores
 
 ROUNDS = 8
 _WARM_UP = 0.5

@@ -13,10 +13,10 @@ from torch import Tensor
 from torch.jit._trace import TracerWarning
 
 from plate_nets.contract import YOLO
+from plate_nets.countries import default_scheme
 from plate_nets.networks.registry import NETWORKS
-from plate_nets.plates import default_scheme
-from plate_nets.python_backend.settings import NetworkSettings, thread_count
-from plate_nets.runtimes.openvino import compile_torch
+from plate_nets.networks.runtimes.openvino import compile_torch
+from plate_nets.triton.backend.settings import NetworkSettings, thread_count
 
 _FRAMES = ((1, 3, 384, 640),)
 SHAPES = {

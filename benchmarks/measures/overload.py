@@ -9,8 +9,8 @@ import numpy as np
 from benchmarks.callers.caller import CallerFactory
 from benchmarks.callers.pictures import Picture
 from benchmarks.load import closed_load, open_load
-from plate_nets.answers import find_answer
-from plate_nets.errors import ServerError, ServerOverloaded
+from plate_nets.common.error_codes import find_answer
+from plate_nets.common.errors import ServerError, ServerOverloaded
 
 SATURATING = 8
 """Callers of the closed load whose goodput counts as the maximum."""

@@ -14,9 +14,9 @@ from benchmarks.callers.in_process import STAGES, InProcess
 from benchmarks.callers.pictures import drawn_picture
 from benchmarks.server.server import MeasuredServer
 from benchmarks.server.statistics import difference
+from plate_nets.common.errors import ServerError
 from plate_nets.contract import LPRNET, PLATE_RECOGNITION, STN, YOLO
-from plate_nets.errors import ServerError
-from plate_nets.python_backend.settings import NetworkSettings, thread_count
+from plate_nets.triton.backend.settings import NetworkSettings, thread_count
 
 ROUNDS = 5
 WARM_UP = 5

@@ -20,9 +20,9 @@ from benchmarks.measures.loads import figures
 from benchmarks.report.report import Report
 from benchmarks.server.server import MeasuredServer
 from benchmarks.variants.contract import VARIANTS
+from plate_nets.common.errors import ServerError
 from plate_nets.contract import PLATE_RECOGNITION, YOLO
-from plate_nets.errors import ServerError
-from plate_nets.python_backend.settings import NetworkSettings, thread_count
+from plate_nets.triton.backend.settings import NetworkSettings, thread_count
 
 ROUNDS = 6
 BARE = "bare "

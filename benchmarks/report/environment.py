@@ -12,7 +12,7 @@ from typing import Any
 
 import psutil
 
-from plate_nets.python_backend.quota import usable_cores
+from plate_nets.triton.backend.quota import usable_cores
 
 _PACKAGES = ("plate-nets", "numpy", "opencv-python-headless", "openvino", "torch", "tritonclient", "nvidia-pytriton")
 _VARIABLES = ("PLATES_", "OMP_", "MKL_")

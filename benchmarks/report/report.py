@@ -8,7 +8,7 @@ from rich.console import Console
 
 from benchmarks.report.environment import environment
 from benchmarks.report.tables import tables
-from plate_nets.errors import InputError
+from plate_nets.common.errors import InputError
 
 _PARTS = ("loads", "workloads", "targets", "overload", "stages", "networks", "against")
 

@@ -14,11 +14,11 @@ from benchmarks.variants.contract import MODEL_REPOSITORY, PACKAGE
 from plate_nets.client import WireProtocol, parse_url
 from plate_nets.client.transports import ServerAccess, calls, open_transport
 from plate_nets.client.transports.calls import Call, is_model_ready, server_metadata, statistics
+from plate_nets.common.control_key import KEY_VARIABLE
+from plate_nets.common.errors import ServerError
 from plate_nets.contract import MODELS
-from plate_nets.control_key import KEY_VARIABLE
-from plate_nets.errors import ServerError
-from plate_nets.server import EmbeddedTriton
-from plate_nets.supervision.progress import read_metrics
+from plate_nets.triton.server import EmbeddedTriton
+from plate_nets.triton.supervision.progress import read_metrics
 
 _LOADING = 120.0
 """Maximum seconds for a model to load."""

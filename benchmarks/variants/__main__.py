@@ -2,8 +2,8 @@
 
 from benchmarks.variants.contract import MODEL_REPOSITORY, MODELS
 from benchmarks.variants.conversions import CONVERSIONS
-from plate_nets.conversion.command import run
-from plate_nets.conversion.conversion import Mode
+from converters.command import run
+from plate_nets.networks.conversion.conversion import Mode
 
 if __name__ == "__main__":
     run(CONVERSIONS, MODELS, (), Mode.TRACE, False, MODEL_REPOSITORY)

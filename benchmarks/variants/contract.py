@@ -14,7 +14,7 @@ from plate_nets.contract import (
     TensorSpec,
     models,
 )
-from plate_nets.plates import default_scheme
+from plate_nets.countries import default_scheme
 from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, STEPS
 
 PACKAGE = Path(__file__).resolve().parents[1]

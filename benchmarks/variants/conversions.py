@@ -7,10 +7,10 @@ import numpy as np
 
 from benchmarks.variants.contract import PLATE_POST, PLATE_PRE
 from benchmarks.variants.plate_text import GreedyText, NormalizedCrops
-from plate_nets.conversion.conversion import Conversion, Mode
-from plate_nets.conversion.table import BATCHES
-from plate_nets.plates import default_scheme
-from plate_nets.runtimes.networks import released
+from plate_nets.countries import default_scheme
+from plate_nets.networks.conversion.conversion import Conversion, Mode
+from plate_nets.networks.conversion.table import BATCHES
+from plate_nets.networks.runtimes.networks import released
 
 CONVERSIONS = {
     conversion.name: conversion

@@ -7,15 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.variants.contract import ENSEMBLE_CROPS, ENSEMBLE_PLATES
+from plate_nets.common.errors import PlateError
 from plate_nets.contract import CROP_DIMS, ModelSpec
-from plate_nets.errors import PlateError
-from plate_nets.plates import default_scheme
-from plate_nets.python_backend.recognition import pack
-from plate_nets.python_backend.settings import read_settings, refuse_unknown
-from plate_nets.python_backend.triton import Request, Response, Tensor, answer, model_args, start_fault, tensor
+from plate_nets.countries import default_scheme
 from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder
 from plate_nets.recognition.pipeline import join
 from plate_nets.recognition.quads import lines_of
+from plate_nets.triton.backend.recognition import pack
+from plate_nets.triton.backend.settings import read_settings, refuse_unknown
+from plate_nets.triton.backend.triton import Request, Response, Tensor, answer, model_args, start_fault, tensor
 
 
 class EnsembleCrops:

@@ -5,15 +5,15 @@ from dataclasses import dataclass
 import cv2
 
 from plate_nets.contract import FRAME
-from plate_nets.python_backend.settings import ModelArgs, NetworkSettings, read_settings, thread_count
-from plate_nets.python_backend.triton import Tensor
+from plate_nets.networks.runtimes.networks import default_repository, first_versions, load_converted
 from plate_nets.recognition.detection import DetectionSettings
 from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.options import ReadOptions
 from plate_nets.recognition.reader import FrameLimits
 from plate_nets.recognition.schemes import SchemeDecoder
 from plate_nets.recognition.stages import Stages
-from plate_nets.runtimes.networks import default_repository, first_versions, load_converted
+from plate_nets.triton.backend.settings import ModelArgs, NetworkSettings, read_settings, thread_count
+from plate_nets.triton.backend.triton import Tensor
 from plate_nets.types import Scene
 
 

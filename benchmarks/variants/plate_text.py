@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from plate_nets.plates import PlateScheme
+from plate_nets.countries import PlateScheme
 
 
 class NormalizedCrops(nn.Module):

@@ -9,7 +9,7 @@ const PARAMETERS = {
 const REFUSED = ['classification', 'shared_memory', 'plates_probe', 'sequence_', 'triton_grpc_error'];
 
 // Triton's errors name the shared memory of its Python models, which helps attackers (CVE-2025-23320). Stars
-// replace it, so that the length stays as announced; plate_nets/answers.py knows the same names.
+// replace it, so that the length stays as announced; plate_nets/common/error_codes.py knows the same names.
 const REGION = /key '[^']*'|plates_[0-9]+_[0-9a-f]+_\w*|triton_python_backend_shm\w*/g;
 
 function withoutRegions(text) {

@@ -3,7 +3,7 @@
 The unit of work is a shard: a file of rows that either exists in full or not at all, so an interrupted run can resume.
 """
 
-from plate_nets.extras import needs
+from plate_nets.common.extras import needs
 
 with needs("batch", "a batch"):
     from plate_nets.batch.plate_batch import PlateBatch

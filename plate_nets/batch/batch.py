@@ -18,7 +18,7 @@ from plate_nets.batch.readers import ReaderSettings
 from plate_nets.batch.sources import Source
 from plate_nets.batch.storage import Folder
 from plate_nets.batch.work import Job
-from plate_nets.errors import BatchError
+from plate_nets.common.errors import BatchError
 
 _log = logging.getLogger(__name__)
 

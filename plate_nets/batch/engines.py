@@ -13,8 +13,8 @@ from multiprocessing.util import Finalize
 from typing import Any
 
 from plate_nets.batch.work import Job, ShardDone, ShardWorker
-from plate_nets.errors import BatchError
-from plate_nets.extras import needs
+from plate_nets.common.errors import BatchError
+from plate_nets.common.extras import needs
 
 _ATTEMPTS = 3
 """How many times in a row worker processes may die without finishing a shard before the run gives up."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from plate_nets.batch.storage import Folder
-from plate_nets.errors import BatchError
+from plate_nets.common.errors import BatchError
 
 MANIFEST = "_manifest.json"
 FORMAT = "plate-batch/1"

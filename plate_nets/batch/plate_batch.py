@@ -8,7 +8,7 @@ import pyarrow as pa
 from plate_nets.batch.readers import ReaderSettings
 from plate_nets.batch.rows import FOUND, Fetched, read_photo
 from plate_nets.batch.sources import read_path
-from plate_nets.errors import InputError
+from plate_nets.common.errors import InputError
 from plate_nets.recognition.reader import VehicleReader
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from plate_nets.client import PlateClient
 from plate_nets.client.url import WireProtocol
-from plate_nets.plates import DEFAULT_SCHEME, load_schemes
+from plate_nets.countries import DEFAULT_SCHEME, load_schemes
 from plate_nets.recognition.decoding import DecodingSettings
 from plate_nets.recognition.detection import DetectionSettings
 from plate_nets.recognition.local import LocalReader

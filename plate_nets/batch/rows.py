@@ -6,8 +6,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from plate_nets.answers import answer_for
-from plate_nets.errors import AccessDenied, InputError, ServerError, ServerUnavailable
+from plate_nets.common.error_codes import answer_for
+from plate_nets.common.errors import AccessDenied, InputError, ServerError, ServerUnavailable
 from plate_nets.recognition.reader import VehicleReader
 from plate_nets.types import Plate
 

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from plate_nets.batch.storage import Folder, is_uri
-from plate_nets.errors import BatchError, InputTooLarge
-from plate_nets.intake.files import check_file
+from plate_nets.common.errors import BatchError, InputTooLarge
+from plate_nets.common.intake.files import check_file
 from plate_nets.recognition.encoded import SUFFIXES
 from plate_nets.recognition.left_out import LeftOut
 from plate_nets.recognition.reader import FrameLimits, check_bytes

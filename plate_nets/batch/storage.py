@@ -11,9 +11,9 @@ from typing import Any
 
 from pyarrow import NativeFile, fs
 
-from plate_nets.errors import BatchError, InputTooLarge
-from plate_nets.intake.files import MAX_TEXT, read_file
-from plate_nets.whole_file import UNFINISHED, write_whole
+from plate_nets.common.atomic_files import UNFINISHED, write_whole
+from plate_nets.common.errors import BatchError, InputTooLarge
+from plate_nets.common.intake.files import MAX_TEXT, read_file
 
 _URI = re.compile(r"[a-z][a-z0-9+.-]*://")
 

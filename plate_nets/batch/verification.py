@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 from plate_nets.batch.listing import as_text, shard_names
 from plate_nets.batch.manifest import WHOLE, Part, read_manifest, shard_file
 from plate_nets.batch.storage import Folder
-from plate_nets.errors import BatchError
+from plate_nets.common.errors import BatchError
 
 
 @dataclass

@@ -12,14 +12,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import plate_nets
-from plate_nets.answers import MODEL_DIED
 from plate_nets.batch.listing import as_text, shard_names
 from plate_nets.batch.manifest import Manifest, shard_file
 from plate_nets.batch.readers import ReaderSettings
 from plate_nets.batch.rows import ROW, Fetched, read_photo
 from plate_nets.batch.sources import Source
 from plate_nets.batch.storage import Folder
-from plate_nets.errors import BatchError, InputError
+from plate_nets.common.error_codes import MODEL_DIED
+from plate_nets.common.errors import BatchError, InputError
 
 _AHEAD = 2
 """Photos fetched ahead while one is read."""

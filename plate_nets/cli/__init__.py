@@ -28,7 +28,7 @@ from plate_nets.cli.serve import serve
 from plate_nets.cli.swap import swap
 from plate_nets.cli.watch import watch
 from plate_nets.cli.web import web
-from plate_nets.errors import InputError, PlateError
+from plate_nets.common.errors import InputError, PlateError
 
 COMMANDS: tuple[Callable[..., None], ...] = (serve, read, batch, watch, web, health, swap, evaluate)
 

@@ -10,10 +10,10 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from plate_nets.cli.options import Details, NamedSchemes, Protocol, Sure, Timeout, Urls, Vehicles, check_detail
+from plate_nets.cli.output import counted
 from plate_nets.cli.readers import frame_limits, local_settings
-from plate_nets.plates import DEFAULT_SCHEME
-from plate_nets.python_backend.quota import usable_cores
-from plate_nets.words import counted
+from plate_nets.countries import DEFAULT_SCHEME
+from plate_nets.triton.backend.quota import usable_cores
 
 if TYPE_CHECKING:
     from plate_nets.batch.work import ShardDone

@@ -13,13 +13,12 @@ from rich.progress import track
 
 from plate_nets.cli.evaluate_video import RATES, evaluate_video
 from plate_nets.cli.options import NamedSchemes
-from plate_nets.cli.output import write_figures
-from plate_nets.errors import InputError
-from plate_nets.extras import needs
-from plate_nets.plates import DEFAULT_SCHEME, PlateScheme, joined, load_schemes
+from plate_nets.cli.output import counted, write_figures
+from plate_nets.common.errors import InputError
+from plate_nets.common.extras import needs
+from plate_nets.countries import DEFAULT_SCHEME, PlateScheme, joined, load_schemes
+from plate_nets.networks.runtimes.networks import Networks, Runtime
 from plate_nets.recognition.decoding import DecodingSettings
-from plate_nets.runtimes.networks import Networks, Runtime
-from plate_nets.words import counted
 
 
 class BoxSource(StrEnum):
@@ -190,6 +189,6 @@ def evaluate(
 
 def _with_readers_of(folder: Path, schemes: Sequence[PlateScheme]) -> Networks:
     with needs("convert", "--networks"):
-        from plate_nets.runtimes.eager import load_eager  # imported here: torch takes 200 MB and seconds
+        from plate_nets.networks.runtimes.eager import load_eager  # imported here: torch takes 200 MB and seconds
 
     return load_eager(schemes, folder)

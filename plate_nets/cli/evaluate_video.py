@@ -7,9 +7,9 @@ from rich.console import Console
 from rich.progress import Progress
 
 from plate_nets.cli.output import write_figures
-from plate_nets.errors import InputError
-from plate_nets.extras import needs
-from plate_nets.plates import PlateScheme
+from plate_nets.common.errors import InputError
+from plate_nets.common.extras import needs
+from plate_nets.countries import PlateScheme
 
 if TYPE_CHECKING:
     from plate_nets.recognition.local import LocalReader
@@ -31,7 +31,7 @@ def evaluate_video(
     with needs("watch", "--video"):
         import av  # noqa: F401  it belongs to another extra, whose name the error must give
 
-        import plate_nets.video.cars  # noqa: F401
+        import plate_nets.cameras.cars  # noqa: F401
     with needs("evaluate", "--video"):
         from plate_nets.evaluation.evidence import evidence_path, stored_or_read
         from plate_nets.evaluation.video import (

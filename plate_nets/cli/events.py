@@ -10,12 +10,12 @@ from typing import Annotated
 import typer
 
 from plate_nets.cli.options import NamedSchemes
-from plate_nets.errors import InputError
-from plate_nets.extras import needs
-from plate_nets.plates import DEFAULT_SCHEME, joined, load_schemes
-from plate_nets.sinks.sqlite_file import reason
-from plate_nets.whole_file import whole_folder
-from plate_nets.words import counted
+from plate_nets.cli.output import counted
+from plate_nets.common.atomic_files import whole_folder
+from plate_nets.common.errors import InputError
+from plate_nets.common.extras import needs
+from plate_nets.countries import DEFAULT_SCHEME, joined, load_schemes
+from plate_nets.events.sinks.sqlite_file import reason
 
 events = typer.Typer(help="Turn corrected events of cameras into labels for training.", no_args_is_help=True)
 

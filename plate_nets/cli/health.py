@@ -9,9 +9,9 @@ import typer
 
 from plate_nets.cli.options import Protocol, Timeout, Url
 from plate_nets.client import PlateClient
-from plate_nets.errors import PlateError
-from plate_nets.proxies import open_url
-from plate_nets.supervision.health_endpoint import HEALTH
+from plate_nets.common.errors import PlateError
+from plate_nets.common.proxies import open_url
+from plate_nets.triton.supervision.health_endpoint import HEALTH
 
 UNHEALTHY = 1
 DEFAULT_URL = {"http": "127.0.0.1:8000", "grpc": "127.0.0.1:8001"}

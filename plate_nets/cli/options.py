@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from plate_nets.errors import InputError
-from plate_nets.plates import PlateScheme, load_schemes
+from plate_nets.common.errors import InputError
+from plate_nets.countries import PlateScheme, load_schemes
 from plate_nets.types import DEFAULT_DETAIL, Detail
 
 SCHEME_VARIABLE = "PLATES_PLATE_RECOGNITION_SCHEME"

@@ -12,14 +12,14 @@ from typing import Any
 
 import typer
 
-from plate_nets.closing import Closing
-from plate_nets.errors import InputError, InputTooLarge, SchemeError
-from plate_nets.extras import needs
-from plate_nets.plates import load_scheme
-from plate_nets.plates.designs import UNKNOWN
+from plate_nets.common.atomic_files import write_whole
+from plate_nets.common.contexts import Closing
+from plate_nets.common.errors import InputError, InputTooLarge, SchemeError
+from plate_nets.common.extras import needs
+from plate_nets.countries import load_scheme
+from plate_nets.countries.designs import UNKNOWN
 from plate_nets.recognition.encoded import SUFFIXES
 from plate_nets.types import CORNER_COLUMNS, PLATE_COLUMNS, VEHICLE_COLUMNS, Plate, Reading, rounded
-from plate_nets.whole_file import write_whole
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,11 @@ class Picture:
     milliseconds: float = 0.0
     """From opening the file to its plates."""
     error: str | None = None
+
+
+def counted(count: int, thing: str) -> str:
+    """A number and a singular noun -> "1 picture", "2 pictures"."""
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
 
 
 def shown(path: Path) -> str:

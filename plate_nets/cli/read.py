@@ -28,19 +28,28 @@ from plate_nets.cli.options import (
     use_detail,
     use_schemes,
 )
-from plate_nets.cli.output import CsvOutput, JsonOutput, LineOutput, Output, Picture, PictureOutput, is_annotated, shown
+from plate_nets.cli.output import (
+    CsvOutput,
+    JsonOutput,
+    LineOutput,
+    Output,
+    Picture,
+    PictureOutput,
+    counted,
+    is_annotated,
+    shown,
+)
 from plate_nets.cli.readers import frame_limits, local_reader, reads_in_process, started
 from plate_nets.client import PlateClient
-from plate_nets.errors import InputError, ModelDied, PlateError, ServerUnavailable
-from plate_nets.extras import needs
-from plate_nets.intake.files import read_file
-from plate_nets.plates import PlateScheme, default_scheme
+from plate_nets.common.errors import InputError, ModelDied, PlateError, ServerUnavailable
+from plate_nets.common.extras import needs
+from plate_nets.common.intake.files import read_file
+from plate_nets.countries import PlateScheme, default_scheme
 from plate_nets.recognition.encoded import SUFFIXES
 from plate_nets.recognition.left_out import LeftOut
 from plate_nets.recognition.reader import VehicleReader, check_sure
-from plate_nets.server import EmbeddedTriton
-from plate_nets.server.installation import default_kind
-from plate_nets.words import counted
+from plate_nets.triton.server import EmbeddedTriton
+from plate_nets.triton.server.installation import default_kind
 
 SOME_FAILED = 1
 

@@ -10,15 +10,15 @@ from rich.console import Console
 
 from plate_nets.cli.options import URL_VARIABLES
 from plate_nets.client import PlateClient
+from plate_nets.common.errors import InputError, MissingExtra, ServerStartError
+from plate_nets.common.extras import needs
 from plate_nets.contract import PLATE_RECOGNITION, YOLO
-from plate_nets.errors import InputError, MissingExtra, ServerStartError
-from plate_nets.extras import needs
-from plate_nets.plates import PlateScheme
-from plate_nets.python_backend.settings import read_settings
+from plate_nets.countries import PlateScheme
 from plate_nets.recognition.health import check_health
 from plate_nets.recognition.reader import FrameLimits
-from plate_nets.server import EmbeddedTriton
-from plate_nets.server.installation import default_kind, find_installation
+from plate_nets.triton.backend.settings import read_settings
+from plate_nets.triton.server import EmbeddedTriton
+from plate_nets.triton.server.installation import default_kind, find_installation
 
 if TYPE_CHECKING:
     from plate_nets.recognition.local import LocalReader

@@ -12,16 +12,16 @@ from rich.console import Console
 
 from plate_nets.cli.options import Details, Log, ModelRepository, Schemes, use_detail, use_schemes
 from plate_nets.cli.readers import started
-from plate_nets.control_key import KEY_VARIABLE
-from plate_nets.errors import MissingExtra, ServerStartError
-from plate_nets.server import EmbeddedTriton
-from plate_nets.server.deployment import warnings
-from plate_nets.server.installation import default_kind
-from plate_nets.supervision.events import Status
-from plate_nets.supervision.health_endpoint import HealthEndpoint
-from plate_nets.supervision.metrics import StatusCollector
-from plate_nets.supervision.policy import Limits
-from plate_nets.supervision.supervisor import (
+from plate_nets.common.control_key import KEY_VARIABLE
+from plate_nets.common.errors import MissingExtra, ServerStartError
+from plate_nets.triton.server import EmbeddedTriton
+from plate_nets.triton.server.deployment import warnings
+from plate_nets.triton.server.installation import default_kind
+from plate_nets.triton.supervision.events import Status
+from plate_nets.triton.supervision.health_endpoint import HealthEndpoint
+from plate_nets.triton.supervision.metrics import StatusCollector
+from plate_nets.triton.supervision.policy import Limits
+from plate_nets.triton.supervision.supervisor import (
     DEADLINE,
     EXIT_TIMEOUT,
     GRACE,

@@ -8,13 +8,13 @@ import typer
 from plate_nets.cli.health import DEFAULT_URL
 from plate_nets.cli.options import Timeout, Url
 from plate_nets.client import PlateClient
-from plate_nets.control_key import KEY_VARIABLE
-from plate_nets.errors import InputError, PlateError, ServerUnavailable, SwapError
-from plate_nets.extras import needs
-from plate_nets.intake.files import read_text
+from plate_nets.common.control_key import KEY_VARIABLE
+from plate_nets.common.errors import InputError, PlateError, ServerUnavailable, SwapError
+from plate_nets.common.extras import needs
+from plate_nets.common.intake.files import read_text
 from plate_nets.networks.registry import NETWORKS
-from plate_nets.runtimes.networks import INSTALLED
-from plate_nets.server import default_repository
+from plate_nets.networks.runtimes.networks import INSTALLED
+from plate_nets.triton.server import default_repository
 
 REFUSED = 1
 
@@ -62,10 +62,10 @@ def swap(
     if (weights is not None) + back + list_ != 1:
         raise InputError("plates swap needs exactly one of FILE, --back and --list")
     with needs("local", "a swap"):
-        from plate_nets.conversion.reference import REFERENCE
-        from plate_nets.swap import swap as swapping
-    from plate_nets.swap.controller import Controller
-    from plate_nets.swap.versions import versions
+        from plate_nets.networks.conversion.reference import REFERENCE
+        from plate_nets.triton.swap import swap as swapping
+    from plate_nets.triton.swap.controller import Controller
+    from plate_nets.triton.swap.versions import versions
 
     repository = (model_repository or default_repository()).resolve()
     if repository == INSTALLED and not list_:

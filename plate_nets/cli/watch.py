@@ -32,25 +32,25 @@ from plate_nets.cli.options import (
     use_detail,
     use_schemes,
 )
+from plate_nets.cli.output import counted
 from plate_nets.cli.readers import camera_client, frame_limits, local_reader, reads_in_process, started
 from plate_nets.client import PlateClient
-from plate_nets.errors import InputError, ModelDied, SourceError
-from plate_nets.extras import needs
-from plate_nets.plates import DEFAULT_SCHEME, PlateScheme, joined
+from plate_nets.common.errors import InputError, ModelDied, SourceError
+from plate_nets.common.extras import needs
+from plate_nets.countries import DEFAULT_SCHEME, PlateScheme, joined
 from plate_nets.recognition.reader import Reader
-from plate_nets.server import EmbeddedTriton
-from plate_nets.server.installation import default_kind
-from plate_nets.supervision.health_endpoint import HealthEndpoint
+from plate_nets.triton.server import EmbeddedTriton
+from plate_nets.triton.server.installation import default_kind
+from plate_nets.triton.supervision.health_endpoint import HealthEndpoint
 from plate_nets.types import Frame, Plate, Scene
-from plate_nets.words import counted
 
 if TYPE_CHECKING:
-    from plate_nets.events import PlateEvent
-    from plate_nets.sinks.settings import SinkSettings
-    from plate_nets.video.analysis import CameraStatus
-    from plate_nets.video.cameras_file import WatchPlan
-    from plate_nets.video.watch_lists import WatchList
-    from plate_nets.video.watcher import Watcher
+    from plate_nets.cameras.analysis import CameraStatus
+    from plate_nets.cameras.cameras_file import WatchPlan
+    from plate_nets.cameras.watch_lists import WatchList
+    from plate_nets.cameras.watcher import Watcher
+    from plate_nets.events.event import PlateEvent
+    from plate_nets.events.sinks.settings import SinkSettings
 
 SOME_FAILED, ALL_FAILED = 1, 2
 SECRET_VARIABLE = "PLATES_WEBHOOK_SECRET"
@@ -181,15 +181,15 @@ def watch(
     Exit code: 0 if all sources were read, 1 if some failed, 2 if all failed or the usage is wrong.
     """
     with needs("watch", "plates watch"):
-        from plate_nets.sinks import settings as to
-        from plate_nets.sinks.recorder import Recorder
-        from plate_nets.video.cameras_file import SUFFIXES, WatchPlan, load_cameras
-        from plate_nets.video.metrics import WatchStatus
-        from plate_nets.video.overlay import Overlay
-        from plate_nets.video.privacy import hash_text, without_texts
-        from plate_nets.video.recording import Recording
-        from plate_nets.video.settings import CameraSettings
-        from plate_nets.video.watcher import Watcher
+        from plate_nets.cameras.cameras_file import SUFFIXES, WatchPlan, load_cameras
+        from plate_nets.cameras.metrics import WatchStatus
+        from plate_nets.cameras.overlay import Overlay
+        from plate_nets.cameras.privacy import hash_text, without_texts
+        from plate_nets.cameras.recording import Recording
+        from plate_nets.cameras.settings import CameraSettings
+        from plate_nets.cameras.watcher import Watcher
+        from plate_nets.events.sinks import settings as to
+        from plate_nets.events.sinks.recorder import Recorder
 
     names: dict[str, str] = {}
     if len(sources) == 1 and Path(sources[0]).suffix.lower() in SUFFIXES:
@@ -308,7 +308,7 @@ def _sinks(
 
 def _watch_lists(plan: "WatchPlan", say: Callable[..., None]) -> "list[WatchList]":
     """Load the watch lists of a plan, and say which of their rows are left out."""
-    from plate_nets.video.watch_lists import load_watch_list
+    from plate_nets.cameras.watch_lists import load_watch_list
 
     lists = [load_watch_list(path) for path in plan.watch_lists]
     for each in lists:

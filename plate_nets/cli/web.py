@@ -26,17 +26,17 @@ from plate_nets.cli.options import (
 from plate_nets.cli.readers import camera_client, frame_limits, local_reader, reads_in_process, started
 from plate_nets.cli.serve import open_events
 from plate_nets.client import PlateClient
-from plate_nets.errors import InputError, ServerError
-from plate_nets.extras import needs
-from plate_nets.intake.files import read_secret
-from plate_nets.plates import DEFAULT_SCHEME, PlateScheme, joined
-from plate_nets.server import EmbeddedTriton
-from plate_nets.server.installation import default_kind
-from plate_nets.supervision.events import Status
-from plate_nets.supervision.supervisor import Supervisor
+from plate_nets.common.errors import InputError, ServerError
+from plate_nets.common.extras import needs
+from plate_nets.common.intake.files import read_secret
+from plate_nets.countries import DEFAULT_SCHEME, PlateScheme, joined
+from plate_nets.triton.server import EmbeddedTriton
+from plate_nets.triton.server.installation import default_kind
+from plate_nets.triton.supervision.events import Status
+from plate_nets.triton.supervision.supervisor import Supervisor
 
 if TYPE_CHECKING:
-    from plate_nets.video.cameras_file import WatchPlan
+    from plate_nets.cameras.cameras_file import WatchPlan
     from plate_nets.web.app import Sources
     from plate_nets.web.health import Backend
 
@@ -101,7 +101,7 @@ def web(
     installed, it reads in this process.
     """
     with needs(_EXTRA, "plates web"):
-        from plate_nets.video.cameras_file import WatchPlan, load_cameras
+        from plate_nets.cameras.cameras_file import WatchPlan, load_cameras
         from plate_nets.web.app import create_app
         from plate_nets.web.server import WebServer
         from plate_nets.web.settings import LOOPBACK_NAMES, WebSettings

@@ -19,7 +19,9 @@ from plate_nets.client.shared_memory import SharedMemoryTransport
 from plate_nets.client.transports import ServerAccess, Transport, open_transport
 from plate_nets.client.transports.calls import Infer, Input, infer, is_model_ready, is_ready, model_metadata
 from plate_nets.client.url import ServerAddress, WireProtocol, parse_url
-from plate_nets.closing import Closing
+from plate_nets.common.contexts import Closing
+from plate_nets.common.control_key import KEY_VARIABLE
+from plate_nets.common.errors import PlateError, SchemeError, ServerUnavailable
 from plate_nets.contract import (
     APPEARANCE,
     CHARACTERS,
@@ -33,9 +35,7 @@ from plate_nets.contract import (
     VEHICLE_ROWS,
     YOLO,
 )
-from plate_nets.control_key import KEY_VARIABLE
-from plate_nets.errors import PlateError, SchemeError, ServerUnavailable
-from plate_nets.plates import DEFAULT_SCHEME, PlateScheme, load_scheme
+from plate_nets.countries import DEFAULT_SCHEME, PlateScheme, load_scheme
 from plate_nets.recognition.options import ReadOptions
 from plate_nets.recognition.quads import lines_of
 from plate_nets.recognition.reader import FrameLimits, check_bytes, check_frame, check_size

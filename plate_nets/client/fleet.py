@@ -15,8 +15,7 @@ from plate_nets.client.retry import FIRST_PAUSE, LONGEST_PAUSE
 from plate_nets.client.transports import Transport
 from plate_nets.client.transports.calls import Call, is_model_ready
 from plate_nets.client.url import ServerAddress
-from plate_nets.contract import PLATE_RECOGNITION
-from plate_nets.errors import (
+from plate_nets.common.errors import (
     ConnectionLost,
     DeadlineExceeded,
     ModelDied,
@@ -25,6 +24,7 @@ from plate_nets.errors import (
     ServerOverloaded,
     ServerUnavailable,
 )
+from plate_nets.contract import PLATE_RECOGNITION
 
 _TRIAL = 2.0
 """Seconds within which a server that failed must report that it is ready, before it gets a call again."""

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from plate_nets.client.url import ServerAddress, parse_url
-from plate_nets.errors import InputError
-from plate_nets.lasting import LastingThread
+from plate_nets.common.errors import InputError
+from plate_nets.common.threads import LastingThread
 
 PREFIX = "dns:///"
 INTERVAL = 5.0

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from plate_nets.errors import ServerUnavailable
+from plate_nets.common.errors import ServerUnavailable
 
 FIRST_PAUSE = 0.1
 """Maximum seconds before the second attempt; doubled for each further one."""

@@ -25,8 +25,8 @@ from plate_nets.client.transports.calls import (
     registered_memory,
     unregister_memory,
 )
-from plate_nets.control_key import KEY_VARIABLE
-from plate_nets.errors import DeadlineExceeded, ModelDied, PlateError, ServerError, ServerUnavailable
+from plate_nets.common.control_key import KEY_VARIABLE
+from plate_nets.common.errors import DeadlineExceeded, ModelDied, PlateError, ServerError, ServerUnavailable
 
 RELEASE_TIMEOUT = 2.0
 """Seconds that the server may take to release a region that one of our requests still holds."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from plate_nets.errors import InputError
+from plate_nets.common.errors import InputError
 
 WireProtocol = Literal["http", "grpc"]
 

@@ -13,9 +13,9 @@ from pathlib import Path, PurePath
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.errors import DatasetError, InputError
-from plate_nets.intake.files import read_file
-from plate_nets.intake.table import excerpt, read_table
+from plate_nets.common.errors import DatasetError, InputError
+from plate_nets.common.intake.files import read_file
+from plate_nets.common.intake.table import excerpt, read_table
 from plate_nets.recognition.images import decode_image
 from plate_nets.recognition.reader import FrameLimits
 from plate_nets.types import CORNER_COLUMNS, Box, Frame

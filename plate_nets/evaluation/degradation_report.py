@@ -6,11 +6,11 @@ from typing import Any
 
 from rich.console import Console
 
+from plate_nets.common.atomic_files import whole_file
 from plate_nets.evaluation.calibration import reliability
 from plate_nets.evaluation.degradation import ENOUGH, Cell
 from plate_nets.evaluation.reading_metrics import ReadPlate, threshold_trade
 from plate_nets.evaluation.report import figure_table
-from plate_nets.whole_file import whole_file
 
 GATES = (0.5, 0.8, 0.95, 0.99)
 """Minimum confidences whose cost is listed."""

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.errors import DatasetError, InputError
+from plate_nets.common.errors import DatasetError, InputError
+from plate_nets.countries import PlateScheme
 from plate_nets.evaluation.corner_metrics import corner_errors, turns
 from plate_nets.evaluation.dataset import Fault, Label, read_photo
 from plate_nets.evaluation.detection_metrics import Detections, match
 from plate_nets.evaluation.reading_metrics import ReadPlate
-from plate_nets.plates import PlateScheme
 from plate_nets.recognition.encoded import SUFFIXES
 from plate_nets.recognition.quads import lines_of
 from plate_nets.recognition.rectification import order_corners

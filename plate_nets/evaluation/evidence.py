@@ -10,10 +10,10 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from plate_nets.errors import DatasetError
-from plate_nets.plates import PlateScheme
+from plate_nets.common.atomic_files import whole_file
+from plate_nets.common.errors import DatasetError
+from plate_nets.countries import PlateScheme
 from plate_nets.types import Box, Plate, Reading
-from plate_nets.whole_file import whole_file
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from plate_nets.countries import PlateScheme
 from plate_nets.evaluation.corner_metrics import TURNED
-from plate_nets.plates import PlateScheme
 from plate_nets.types import Reading
 
 HEIGHT_EDGES = (0.0, 20.0, 30.0, 50.0)

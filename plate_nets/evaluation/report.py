@@ -10,6 +10,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from plate_nets.common.atomic_files import whole_file
 from plate_nets.evaluation.calibration import ConfidenceBin, calibration_error
 from plate_nets.evaluation.detection_metrics import (
     Detections,
@@ -22,7 +23,6 @@ from plate_nets.evaluation.detection_metrics import (
 )
 from plate_nets.evaluation.evaluate import Outcome
 from plate_nets.evaluation.reading_metrics import ReadingSummary, Share, by_format, by_height, by_turn, summarize
-from plate_nets.whole_file import whole_file
 
 SCORES = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7)
 """Minimum scores for which recall and precision are listed."""

@@ -6,9 +6,9 @@ from pathlib import Path
 import cv2
 import numpy as np
 
+from plate_nets.common.atomic_files import write_whole
 from plate_nets.evaluation.reading_metrics import ReadPlate
 from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, Crops
-from plate_nets.whole_file import write_whole
 
 _SCALE = 3
 _COLUMNS = 3

@@ -13,24 +13,26 @@ import motmetrics
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.errors import DatasetError, InputError, SourceError
+from plate_nets.cameras.address import SourceAddress
+from plate_nets.cameras.cars import CarEvents
+from plate_nets.cameras.cuts import Cuts
+from plate_nets.cameras.decoding import DecodingSettings, decode
+from plate_nets.cameras.frames import VideoFrame
+from plate_nets.cameras.fusion import Fusion, FusionSettings, View, view
+from plate_nets.cameras.plate_events import Camera
+from plate_nets.cameras.regions import Regions
+from plate_nets.cameras.stay import CarSettings
+from plate_nets.common.errors import DatasetError, InputError, SourceError
+from plate_nets.common.intake.video import open_video
+from plate_nets.countries import PlateScheme
 from plate_nets.evaluation.dataset import csv_rows
 from plate_nets.evaluation.event_scores import FinalText
 from plate_nets.evaluation.evidence import ReadFrame
 from plate_nets.evaluation.video_truth import TrueFrame, TruePlate, load_truth
-from plate_nets.events import Heading, PlateEvent
-from plate_nets.intake.video import open_video
-from plate_nets.plates import PlateScheme
+from plate_nets.events.event import Heading, PlateEvent
 from plate_nets.recognition.overlap import iou
 from plate_nets.recognition.reader import FrameLimits, Reader
 from plate_nets.types import Box, Frame, Plate
-from plate_nets.video.address import SourceAddress
-from plate_nets.video.cars import Camera, CarEvents, CarSettings
-from plate_nets.video.cuts import Cuts
-from plate_nets.video.decoding import DecodingSettings, decode
-from plate_nets.video.frames import VideoFrame
-from plate_nets.video.fusion import Fusion, FusionSettings, View, view
-from plate_nets.video.regions import Regions
 
 SUFFIXES = (".mp4", ".mkv", ".mov", ".avi", ".ts")
 

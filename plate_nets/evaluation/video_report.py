@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
+from plate_nets.cameras.fusion import FusionSettings
 from plate_nets.evaluation.event_scores import BANDS, event_reliability, gate_costs, right_by_height
 from plate_nets.evaluation.reading_metrics import Share
 from plate_nets.evaluation.report import figure_table
 from plate_nets.evaluation.video import FusedShare, VideoOutcome
-from plate_nets.video.fusion import FusionSettings
 
 _TABLES = ("wrong_texts", "gates", "reliability", "heights")
 _SCORE = 0.9

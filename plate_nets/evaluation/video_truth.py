@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from plate_nets.errors import DatasetError, InputError
-from plate_nets.intake.files import MAX_TABLE, read_text
+from plate_nets.common.errors import DatasetError, InputError
+from plate_nets.common.intake.files import MAX_TABLE, read_text
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.errors import InputError, WeightsError
-from plate_nets.intake.files import check_file, read_file, read_text
-from plate_nets.intake.table import excerpt
-from plate_nets.plates import PlateScheme
-from plate_nets.whole_file import whole_file, write_whole
+from plate_nets.common.atomic_files import whole_file, write_whole
+from plate_nets.common.errors import InputError, WeightsError
+from plate_nets.common.intake.files import check_file, read_file, read_text
+from plate_nets.common.intake.table import excerpt
+from plate_nets.countries import PlateScheme
 
 if TYPE_CHECKING:  # torch and safetensors are imported where needed, so that this module works without them
     from torch import nn

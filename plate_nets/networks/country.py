@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor, nn
 
+from plate_nets.countries.designs import DESIGNS, GROUNDS
 from plate_nets.networks.corners import ConvNorm, Residual
-from plate_nets.plates.designs import DESIGNS, GROUNDS
 
 _ROWS, _COLUMNS = 3, 12
 """Size of the last features. They are not pooled, because the left and the right of a plate differ."""

@@ -6,8 +6,8 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from plate_nets.contract import CORNERS, COUNTRY, CROP_DIMS, LATIN, LPRNET, LPRNET_LATIN, STN, YOLO, ModelSpec
+from plate_nets.countries import PlateScheme, load_scheme
 from plate_nets.networks.checkpoint import load_weights, weights_path
-from plate_nets.plates import PlateScheme, load_scheme
 from plate_nets.types import WINDOW_HEIGHT, WINDOW_WIDTH
 
 if TYPE_CHECKING:

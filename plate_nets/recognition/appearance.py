@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.plates import PlateScheme
-from plate_nets.plates.designs import CLASSES, DESIGNS, GROUNDS, UNKNOWN, design_of
+from plate_nets.countries import PlateScheme
+from plate_nets.countries.designs import CLASSES, DESIGNS, GROUNDS, UNKNOWN, design_of
 from plate_nets.types import Reading
 
 Favour = Callable[[str], float]

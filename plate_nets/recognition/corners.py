@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.errors import InputError
+from plate_nets.common.errors import InputError
 from plate_nets.recognition.geometry import normalized
 from plate_nets.recognition.quads import Quad, Quads
 from plate_nets.recognition.rectification import (

@@ -15,9 +15,9 @@ from operator import itemgetter
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.errors import ContractError
-from plate_nets.plates import PlateScheme
-from plate_nets.plates.scheme import Rest
+from plate_nets.common.errors import ContractError
+from plate_nets.countries import PlateScheme
+from plate_nets.countries.scheme import Rest
 from plate_nets.recognition.appearance import LEAST_FAVOUR, Appearance, Favour
 from plate_nets.types import STEPS, Lines, Logits, Reading
 

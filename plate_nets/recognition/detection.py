@@ -9,13 +9,13 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.errors import InputError
+from plate_nets.common.errors import InputError
+from plate_nets.networks.runtimes.detector import NEGLIGIBLE
+from plate_nets.networks.runtimes.rows import best_rows, row_scores
 from plate_nets.recognition.geometry import STRIDE, Letterbox, clip
 from plate_nets.recognition.overlap import iou
 from plate_nets.recognition.stages import Stages
 from plate_nets.recognition.vehicles import belonging, vehicles_of
-from plate_nets.runtimes.detector import NEGLIGIBLE
-from plate_nets.runtimes.rows import best_rows, row_scores
 from plate_nets.types import DEFAULT_DETAIL, Boxes, Detail, Frame, Scores, VehicleRows
 
 DetectorNetwork = Callable[[NDArray[np.uint8]], NDArray[np.float32]]

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from plate_nets.errors import ServerError
-from plate_nets.plates import DEFAULT_SCHEME
+from plate_nets.common.errors import ServerError
+from plate_nets.countries import DEFAULT_SCHEME
 from plate_nets.recognition.reader import GatedReader
 
 _NONCE = 8

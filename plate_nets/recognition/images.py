@@ -14,8 +14,8 @@ from PIL.JpegImagePlugin import JpegImageFile
 from PIL.PngImagePlugin import PngImageFile
 from PIL.WebPImagePlugin import WebPImageFile
 
+from plate_nets.common.errors import InputError
 from plate_nets.contract import FRAME, IMAGE
-from plate_nets.errors import InputError
 from plate_nets.recognition.encoded import DamagedPicture, EncodedPicture, inspect
 from plate_nets.recognition.left_out import kind_of
 from plate_nets.recognition.reader import FrameLimits, check_bytes, check_frame, check_size

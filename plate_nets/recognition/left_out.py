@@ -5,7 +5,6 @@ from collections import Counter
 from pathlib import PurePath
 
 from plate_nets.recognition.encoded import SUFFIXES
-from plate_nets.words import counted
 
 _FORMATS = {
     "TIFF": (".tif", ".tiff"),
@@ -57,5 +56,6 @@ class LeftOut:
             f"{count} {kind} ({', '.join(self._names[kind])}{', ...' if count > _NAMED else ''})"
             for kind, count in sorted(self._counts.items())
         ]
-        total = counted(self._counts.total(), "picture")
-        return f"left out {total} of formats that are not read: {', '.join(parts)}; convert them to JPEG or PNG"
+        total = self._counts.total()
+        pictures = f"{total} picture{'s' * (total > 1)}"
+        return f"left out {pictures} of formats that are not read: {', '.join(parts)}; convert them to JPEG or PNG"

@@ -8,10 +8,18 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, get_args
 
+from plate_nets.common.errors import InputError
+from plate_nets.common.extras import needs
 from plate_nets.contract import reader_of
-from plate_nets.errors import InputError
-from plate_nets.extras import needs
-from plate_nets.plates import PlateScheme, default_scheme
+from plate_nets.countries import PlateScheme, default_scheme
+from plate_nets.networks.runtimes.networks import (
+    Networks,
+    Runtime,
+    default_repository,
+    digest_of,
+    first_versions,
+    load_converted,
+)
 from plate_nets.recognition.corners import CornerFinder
 from plate_nets.recognition.decoding import DecodingSettings
 from plate_nets.recognition.detection import DetectionSettings, PlateDetector
@@ -23,14 +31,6 @@ from plate_nets.recognition.reader import FrameLimits
 from plate_nets.recognition.schemes import SchemeDecoder
 from plate_nets.recognition.second_look import looks_at
 from plate_nets.recognition.stages import Stages
-from plate_nets.runtimes.networks import (
-    Networks,
-    Runtime,
-    default_repository,
-    digest_of,
-    first_versions,
-    load_converted,
-)
 from plate_nets.types import Boxes, Crops, Frame, Plate, PlateCrops, Reading, Scene
 
 
@@ -164,7 +164,9 @@ class LocalReader:
             return self.networks()
         if self.runtime == "torch":
             with needs("convert", "reading in torch"):
-                from plate_nets.runtimes.eager import load_eager  # imported only here: torch takes 200 MB and seconds
+                from plate_nets.networks.runtimes.eager import (
+                    load_eager,  # imported only here: torch takes 200 MB and seconds
+                )
 
             return load_eager(self.schemes)
         readers = {reader_of(scheme).name for scheme in self.schemes}

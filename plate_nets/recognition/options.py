@@ -4,8 +4,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from plate_nets.common.errors import InputError
 from plate_nets.contract import APPEARANCE, EVIDENCE, LOGITS, PLATES, SCHEME, SCHEMES, SURE, VEHICLE_ROWS, TensorSpec
-from plate_nets.errors import InputError
 from plate_nets.recognition.reader import check_sure
 
 

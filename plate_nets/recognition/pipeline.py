@@ -13,10 +13,10 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from plate_nets.common.errors import ContractError
 from plate_nets.contract import LPRNET, STN
-from plate_nets.errors import ContractError
-from plate_nets.plates import PlateScheme
-from plate_nets.plates.designs import UNKNOWN
+from plate_nets.countries import PlateScheme
+from plate_nets.countries.designs import UNKNOWN
 from plate_nets.recognition.appearance import Appearance, appearances
 from plate_nets.recognition.decoding import at_height, nothing_seen
 from plate_nets.recognition.options import ReadOptions

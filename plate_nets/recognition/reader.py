@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from plate_nets.errors import InputError, InputTooLarge
+from plate_nets.common.errors import InputError, InputTooLarge
 from plate_nets.types import Frame, Plate, Scene
 
 

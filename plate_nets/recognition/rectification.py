@@ -12,7 +12,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.errors import InputError
+from plate_nets.common.errors import InputError
 from plate_nets.recognition.geometry import GREY, crop_plates, normalized
 from plate_nets.recognition.quads import LEAST_ASPECT, Quad, Quads, quad_size
 from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, Boxes, Crops, Frame, Lines

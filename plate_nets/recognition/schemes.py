@@ -7,10 +7,10 @@ from itertools import repeat
 
 import numpy as np
 
+from plate_nets.common.errors import InputError, SchemeError
 from plate_nets.contract import reader_of
-from plate_nets.errors import InputError, SchemeError
-from plate_nets.plates import PlateScheme, group, joined
-from plate_nets.plates.designs import classes_of
+from plate_nets.countries import PlateScheme, group, joined
+from plate_nets.countries.designs import classes_of
 from plate_nets.recognition.appearance import Appearance
 from plate_nets.recognition.decoding import DecodingSettings, Look, PlateDecoder
 from plate_nets.types import Lines, Logits, Reading

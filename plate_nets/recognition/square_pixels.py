@@ -7,8 +7,8 @@ from fractions import Fraction
 import cv2
 import numpy as np
 
-from plate_nets.errors import InputError
-from plate_nets.intake.table import excerpt
+from plate_nets.common.errors import InputError
+from plate_nets.common.intake.table import excerpt
 from plate_nets.recognition.images import load_picture
 from plate_nets.recognition.reader import FrameLimits, VehicleReader
 from plate_nets.types import Box, Frame, Plate, Scene, Vehicle

@@ -18,7 +18,7 @@ from typing import NoReturn
 from starlette.datastructures import Headers
 from starlette.requests import HTTPConnection
 
-from plate_nets.answers import NO_ACCESS, NOT_ALLOWED, TOO_MANY
+from plate_nets.common.error_codes import NO_ACCESS, NOT_ALLOWED, TOO_MANY
 from plate_nets.web.faults import Refused
 from plate_nets.web.settings import LOOPBACK_NAMES, WebSettings
 

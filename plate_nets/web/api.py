@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from plate_nets.errors import InputError, InputTooLarge
+from plate_nets.common.errors import InputError, InputTooLarge
 from plate_nets.recognition.reader import check_sure
 from plate_nets.web import bodies, codeproject, plate_recognizer
 from plate_nets.web.access import Access

@@ -13,8 +13,8 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from plate_nets.answers import NOT_FOUND, WRONG_METHOD
-from plate_nets.errors import InputError, PlateError
+from plate_nets.common.error_codes import NOT_FOUND, WRONG_METHOD
+from plate_nets.common.errors import InputError, PlateError
 from plate_nets.web.access import Access
 from plate_nets.web.api import PictureApi
 from plate_nets.web.cameras import CameraApi, CameraRoom

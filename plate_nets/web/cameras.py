@@ -17,19 +17,19 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from plate_nets.answers import NOT_FOUND
-from plate_nets.errors import PlateError
-from plate_nets.lasting import LastingThread
-from plate_nets.plates import PlateScheme
+from plate_nets.cameras.analysis import AnalysedFrame, CameraStatus
+from plate_nets.cameras.cameras_file import WatchPlan
+from plate_nets.cameras.overlay import Overlay
+from plate_nets.cameras.watch_lists import WatchList
+from plate_nets.cameras.watcher import Watcher
+from plate_nets.common.error_codes import NOT_FOUND
+from plate_nets.common.errors import PlateError
+from plate_nets.common.threads import LastingThread
+from plate_nets.countries import PlateScheme
+from plate_nets.events.sinks.recorder import Recorder
+from plate_nets.events.sinks.settings import SqliteSettings
 from plate_nets.recognition.reader import Reader
-from plate_nets.sinks.recorder import Recorder
-from plate_nets.sinks.settings import SqliteSettings
 from plate_nets.types import Frame
-from plate_nets.video.analysis import AnalysedFrame, CameraStatus
-from plate_nets.video.cameras_file import WatchPlan
-from plate_nets.video.overlay import Overlay
-from plate_nets.video.watch_lists import WatchList
-from plate_nets.video.watcher import Watcher
 from plate_nets.web.faults import Refused
 
 _log = logging.getLogger(__name__)

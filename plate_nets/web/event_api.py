@@ -9,10 +9,10 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
-from plate_nets.answers import NOT_FOUND
-from plate_nets.errors import InputError
-from plate_nets.plates import PlateScheme
-from plate_nets.video.watch_lists import normalize
+from plate_nets.cameras.watch_lists import normalize
+from plate_nets.common.error_codes import NOT_FOUND
+from plate_nets.common.errors import InputError
+from plate_nets.countries import PlateScheme
 from plate_nets.web import bodies
 from plate_nets.web.event_pictures import kept_picture
 from plate_nets.web.faults import Refused

@@ -2,8 +2,8 @@
 
 from starlette.responses import JSONResponse
 
-from plate_nets.answers import NOT_ALLOWED, OURS, WEB, ErrorAnswer, answer_for
-from plate_nets.errors import AccessDenied, PlateError
+from plate_nets.common.error_codes import NOT_ALLOWED, OURS, WEB, ErrorAnswer, answer_for
+from plate_nets.common.errors import AccessDenied, PlateError
 from plate_nets.web.bodies import Fault
 
 

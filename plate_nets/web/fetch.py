@@ -12,8 +12,8 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import httpx
 
-from plate_nets.answers import NOT_ALLOWED
-from plate_nets.errors import InputError, InputTooLarge
+from plate_nets.common.error_codes import NOT_ALLOWED
+from plate_nets.common.errors import InputError, InputTooLarge
 from plate_nets.web.faults import Refused
 from plate_nets.web.uploads import Upload, plain_name
 

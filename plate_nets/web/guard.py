@@ -5,8 +5,8 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from plate_nets.answers import NO_ACCESS
-from plate_nets.errors import InputError, PlateError
+from plate_nets.common.error_codes import NO_ACCESS
+from plate_nets.common.errors import InputError, PlateError
 from plate_nets.web import codeproject, plate_recognizer
 from plate_nets.web.access import SAFE_METHODS, Access
 from plate_nets.web.faults import Refused, answer_of, error_response, fault_of

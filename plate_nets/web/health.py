@@ -11,17 +11,17 @@ from typing import Any
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from plate_nets import lasting
 from plate_nets.client.transports import ServerAccess, open_transport
 from plate_nets.client.transports.calls import is_model_ready, server_metadata
 from plate_nets.client.url import parse_url
+from plate_nets.common import threads
+from plate_nets.common.errors import PlateError
 from plate_nets.contract import needed
-from plate_nets.errors import PlateError
-from plate_nets.plates import PlateScheme, default_scheme
+from plate_nets.countries import PlateScheme, default_scheme
 from plate_nets.recognition.health import check_health
 from plate_nets.recognition.reader import VehicleReader
-from plate_nets.supervision.events import Status
-from plate_nets.supervision.progress import read_metrics
+from plate_nets.triton.supervision.events import Status
+from plate_nets.triton.supervision.progress import read_metrics
 
 _FRESH = 5.0
 """Seconds for which an answer is reused, however many viewers there are."""
@@ -65,11 +65,11 @@ class Health:
     async def facts(self) -> Facts:
         """Everything known, as JSON-ready values."""
         facts = await self._fresh() | {name: value for more in self._more for name, value in more().items()}
-        return facts | {"threads": lasting.failing()}
+        return facts | {"threads": threads.failing()}
 
     async def is_well(self) -> bool:
         """Whether plates are being read, and every thread is working."""
-        return (await self._fresh())["state"] == "serving" and not lasting.failing()
+        return (await self._fresh())["state"] == "serving" and not threads.failing()
 
     async def _fresh(self) -> Facts:
         async with self._lock:  # so that one check at a time takes a thread, however long the backend hangs

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Literal
 
-from plate_nets.errors import ContractError, InputTooLarge
+from plate_nets.common.errors import ContractError, InputTooLarge
+from plate_nets.common.intake.files import read_file
+from plate_nets.countries import PlateScheme
 from plate_nets.evaluation.dataset import BOX_COLUMNS
-from plate_nets.events import PlateEvent
-from plate_nets.intake.files import read_file
-from plate_nets.plates import PlateScheme
+from plate_nets.events.event import PlateEvent
 from plate_nets.recognition.reader import FrameLimits
 from plate_nets.types import CORNER_COLUMNS
 from plate_nets.web.event_pictures import kept_picture

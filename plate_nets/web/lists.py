@@ -13,10 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from plate_nets.answers import NOT_FOUND
-from plate_nets.errors import InputError
-from plate_nets.intake.table import read_table
-from plate_nets.video.watch_lists import (
+from plate_nets.cameras.watch_lists import (
     COLUMNS,
     FORMULA,
     WatchList,
@@ -25,10 +22,13 @@ from plate_nets.video.watch_lists import (
     normalize,
     plain_label,
 )
+from plate_nets.common.atomic_files import write_whole
+from plate_nets.common.error_codes import NOT_FOUND
+from plate_nets.common.errors import InputError
+from plate_nets.common.intake.table import read_table
 from plate_nets.web import bodies
 from plate_nets.web.faults import Refused
 from plate_nets.web.uploads import Uploads
-from plate_nets.whole_file import write_whole
 
 _MOST = 8 << 20
 """Bytes of an imported table: 250,000 entries."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import prometheus_client
 from prometheus_client import CollectorRegistry, Gauge, Histogram
 
-from plate_nets.supervision.metrics import ThreadFaults
+from plate_nets.triton.supervision.metrics import ThreadFaults
 from plate_nets.web import bodies
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from plate_nets.answers import OURS, WEB
+from plate_nets.common.error_codes import OURS, WEB
 from plate_nets.web import bodies, codeproject, plate_recognizer
 
 Json = dict[str, Any]

@@ -8,7 +8,7 @@ from typing import Any
 
 from starlette.responses import JSONResponse
 
-from plate_nets.plates.designs import UNKNOWN
+from plate_nets.countries.designs import UNKNOWN
 from plate_nets.web import bodies
 from plate_nets.web.faults import answer_of, fault_of
 

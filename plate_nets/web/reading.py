@@ -14,8 +14,8 @@ from operator import itemgetter
 import cv2
 import numpy as np
 
-from plate_nets.errors import PlateError, ServerOverloaded
-from plate_nets.plates import PlateScheme, default_scheme
+from plate_nets.common.errors import PlateError, ServerOverloaded
+from plate_nets.countries import PlateScheme, default_scheme
 from plate_nets.recognition.decoding import DecodingSettings, format_texts, log_softmax
 from plate_nets.recognition.images import check_image, decode_image
 from plate_nets.recognition.local import LocalReader

@@ -11,7 +11,7 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from plate_nets.errors import InputError, ServerStartError
+from plate_nets.common.errors import InputError, ServerStartError
 from plate_nets.web.faults import error_response
 from plate_nets.web.settings import LOOPBACK_NAMES
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from plate_nets.errors import InputError
+from plate_nets.common.errors import InputError
 from plate_nets.recognition.reader import FrameLimits
 
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "::1")

@@ -17,10 +17,10 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-from plate_nets.errors import ContractError, InputError
-from plate_nets.sinks.sqlite import EVENT_STORE
-from plate_nets.sinks.sqlite_file import SqliteFile, reason
-from plate_nets.video.watch_lists import normalize
+from plate_nets.cameras.watch_lists import normalize
+from plate_nets.common.errors import ContractError, InputError
+from plate_nets.events.sinks.sqlite import EVENT_STORE
+from plate_nets.events.sinks.sqlite_file import SqliteFile, reason
 from plate_nets.web.similar import SimilarTexts
 
 _OURS = """

@@ -5,8 +5,8 @@ import json
 import threading
 from collections.abc import AsyncIterator
 
-from plate_nets.errors import ServerOverloaded
-from plate_nets.lasting import LastingThread
+from plate_nets.common.errors import ServerOverloaded
+from plate_nets.common.threads import LastingThread
 from plate_nets.web.store import Document, EventStore
 
 _CHECK_INTERVAL = 0.2

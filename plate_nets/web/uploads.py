@@ -24,8 +24,8 @@ from starlette.formparsers import MultiPartException
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import Message, Receive
 
-from plate_nets.closing import Closing
-from plate_nets.errors import DeadlineExceeded, InputError, InputTooLarge, ServerOverloaded
+from plate_nets.common.contexts import Closing
+from plate_nets.common.errors import DeadlineExceeded, InputError, InputTooLarge, ServerOverloaded
 from plate_nets.web.settings import WebSettings
 
 SHORT = 8192

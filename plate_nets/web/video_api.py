@@ -12,13 +12,13 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from plate_nets.errors import InputError, PlateError, ServerOverloaded, SourceError
-from plate_nets.plates import PlateScheme
+from plate_nets.cameras.fusion import FusionSettings
+from plate_nets.cameras.settings import CameraSettings, WatcherSettings
+from plate_nets.cameras.stay import CarSettings
+from plate_nets.cameras.watcher import Watcher
+from plate_nets.common.errors import InputError, PlateError, ServerOverloaded, SourceError
+from plate_nets.countries import PlateScheme
 from plate_nets.recognition.reader import Reader
-from plate_nets.video.cars import CarSettings
-from plate_nets.video.fusion import FusionSettings
-from plate_nets.video.settings import CameraSettings, WatcherSettings
-from plate_nets.video.watcher import Watcher
 from plate_nets.web.access import Access
 from plate_nets.web.api import sure_of
 from plate_nets.web.faults import fault_of

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from plate_nets.batch.readers import OpenReader, ReaderSettings
-from plate_nets.errors import InputError, ServerUnavailable
+from plate_nets.common.errors import InputError, ServerUnavailable
 from plate_nets.types import Box, Frame, Plate, Reading
 
 BAD, GONE, DEADLY = b"bad", b"gone", b"deadly"

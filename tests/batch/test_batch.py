@@ -27,7 +27,7 @@ from plate_nets.batch.storage import Folder
 from plate_nets.batch.verification import verify
 from plate_nets.batch.work import Job, ShardWorker
 from plate_nets.cli import app
-from plate_nets.errors import BatchError, ServerUnavailable
+from plate_nets.common.errors import BatchError, ServerUnavailable
 from plate_nets.recognition.detection import DetectionSettings
 from plate_nets.recognition.reader import FrameLimits
 from tests.batch.readers import BAD, DEADLY, GONE, FakeReaderSettings

@@ -23,7 +23,7 @@ from plate_nets.batch.sources import find_source
 from plate_nets.batch.storage import Folder
 from plate_nets.batch.verification import verify
 from plate_nets.cli import app
-from plate_nets.errors import BatchError
+from plate_nets.common.errors import BatchError
 from plate_nets.recognition.health import known_picture
 from tests.batch.readers import DEADLY, FakeReaderSettings
 from tests.object_store import VARIABLES, object_store

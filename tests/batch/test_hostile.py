@@ -11,7 +11,7 @@ from plate_nets.batch.rows import UNREADABLE
 from plate_nets.batch.sources import find_source
 from plate_nets.batch.storage import Folder
 from plate_nets.batch.verification import verify
-from plate_nets.errors import BatchError, InputTooLarge
+from plate_nets.common.errors import BatchError, InputTooLarge
 from tests.batch.readers import FakeReaderSettings
 from tests.batch.test_batch import begun, done
 from tests.limited import in_little_memory

@@ -14,8 +14,8 @@ from ray.cluster_utils import Cluster
 from plate_nets.batch.batch import SUCCESS
 from plate_nets.batch.storage import Folder
 from plate_nets.batch.verification import verify
+from plate_nets.common.atomic_files import UNFINISHED
 from plate_nets.recognition.health import known_picture
-from plate_nets.whole_file import UNFINISHED
 
 pytestmark = [
     pytest.mark.soak,

@@ -8,14 +8,14 @@ import pytest
 from benchmarks.variants.contract import MODEL_REPOSITORY as VARIANTS_REPOSITORY
 from benchmarks.variants.contract import MODELS as VARIANT_MODELS
 from plate_nets.contract import MODELS, READERS
-from plate_nets.conversion.config_check import check_configs, parse_config, scheme_of
-from plate_nets.plates import default_scheme
+from plate_nets.countries import default_scheme
+from plate_nets.triton.config_check import check_configs, parse_config, scheme_of
 from tests.paths import ROOT
 from tests.schemes import for_testland
 
 REPOSITORY = ROOT / "model_repository"
 FOLDERS = [*sorted(REPOSITORY.iterdir()), *sorted(VARIANTS_REPOSITORY.iterdir())]
-BACKEND = ROOT / "plate_nets" / "python_backend" / "backends" / "pytorch" / "model.py"
+BACKEND = ROOT / "plate_nets" / "triton" / "backend" / "backends" / "pytorch" / "model.py"
 MODEL_FILES = [*(path for folder in FOLDERS for path in folder.glob("1/model.py")), BACKEND]
 
 

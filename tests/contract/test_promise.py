@@ -16,20 +16,21 @@ import pytest
 import typer.main
 
 import plate_nets
-from plate_nets import answers, cli, contract
+from plate_nets import cli, contract
 from plate_nets.batch.rows import PLATE, ROW
+from plate_nets.cameras.cameras_file import WatchPlan
+from plate_nets.cameras.settings import CameraSettings
 from plate_nets.cli.serve import TUNING
-from plate_nets.events import event_schema
-from plate_nets.python_backend.settings import SchemeSettings
+from plate_nets.common import error_codes
+from plate_nets.events.event import event_schema
+from plate_nets.events.sinks.files import COLUMNS
+from plate_nets.events.sinks.settings import SinkSettings
+from plate_nets.events.sinks.sqlite import EVENT_STORE
 from plate_nets.recognition.decoding import DecodingSettings
 from plate_nets.recognition.detection import DetectionSettings
 from plate_nets.recognition.reader import FrameLimits
-from plate_nets.sinks.files import COLUMNS
-from plate_nets.sinks.settings import SinkSettings
-from plate_nets.sinks.sqlite import EVENT_STORE
+from plate_nets.triton.backend.settings import SchemeSettings
 from plate_nets.types import Box, Plate, Reading
-from plate_nets.video.cameras_file import WatchPlan
-from plate_nets.video.settings import CameraSettings
 from plate_nets.web.openapi import document
 from tests.paths import ROOT
 
@@ -98,7 +99,7 @@ CURRENT = {
     "options": options,
     "exit codes": lambda: [str(code) for code in (cli.FAILED, cli.INTERRUPTED, cli.TERMINATED)],
     "cameras.yaml": keys,
-    "errors": lambda: [f"{each.phrase} {each.http} {each.grpc}" for each in answers.OURS],
+    "errors": lambda: [f"{each.phrase} {each.http} {each.grpc}" for each in error_codes.OURS],
     "plates in JSON": plates,
     "columns of Parquet": lambda: [*ROW.names, *(f"plates.{each.name}" for each in PLATE)],
     "columns of tables of events": lambda: list(COLUMNS),
@@ -119,7 +120,9 @@ def test_no_promised_name_is_missing(kind: str) -> None:
 
 def test_pages_teach_only_names_that_are_exported() -> None:
     reference = ROOT / "docs" / "reference"
-    taught = re.findall(r"^::: plate_nets\..+\.(\w+)$", (reference / "python.md").read_text(encoding="utf-8"), re.M)
+    taught = re.findall(
+        r"^::: plate_nets\.(?!common\.errors$).+\.(\w+)$", (reference / "python.md").read_text(encoding="utf-8"), re.M
+    )
     raised = re.findall(r"\| `([A-Z][A-Za-z]+)` \|", (reference / "errors.md").read_text(encoding="utf-8"))
     assert {"Watcher", "load_scheme"} < set(taught) and "ModelDied" in raised
     assert {*taught, *raised} - {*plate_nets.__all__} == set()

@@ -9,9 +9,9 @@ import torch
 from torch import nn
 
 from plate_nets.contract import CROP_DIMS
-from plate_nets.conversion.conversion import Conversion
 from plate_nets.networks.checkpoint import save_weights
-from plate_nets.runtimes.networks import released
+from plate_nets.networks.conversion.conversion import Conversion
+from plate_nets.networks.runtimes.networks import released
 
 SHAPES = tuple((batch, *CROP_DIMS) for batch in (2, 1, 5, 32))
 

@@ -12,14 +12,14 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from benchmarks.variants.conversions import CONVERSIONS as VARIANT_CONVERSIONS
-from plate_nets.conversion import openvino_ir
-from plate_nets.conversion.conversion import Conversion, Mode, check, convert, is_current
-from plate_nets.conversion.graphs.stn import stn
-from plate_nets.conversion.table import conversions
-from plate_nets.errors import ConversionError, WeightsError
+from plate_nets.common.errors import ConversionError, WeightsError
+from plate_nets.countries import default_scheme
+from plate_nets.networks.conversion import openvino_ir
+from plate_nets.networks.conversion.conversion import Conversion, Mode, check, convert, is_current
+from plate_nets.networks.conversion.graphs.stn import stn
+from plate_nets.networks.conversion.table import conversions
 from plate_nets.networks.lprnet import LPRNet
 from plate_nets.networks.stn import STN
-from plate_nets.plates import default_scheme
 from plate_nets.recognition.decoding import best_path, log_softmax
 from plate_nets.recognition.geometry import normalized
 from tests.disk import small_disk

@@ -14,27 +14,27 @@ import pytest
 import torch
 from torch import nn
 
+from plate_nets.common.errors import WeightsError
 from plate_nets.contract import COUNTRY
-from plate_nets.conversion import openvino_ir
-from plate_nets.conversion.conversion import Mode
-from plate_nets.conversion.graphs.corners import corners
-from plate_nets.conversion.graphs.country import country
-from plate_nets.conversion.graphs.lprnet import lprnet
-from plate_nets.conversion.graphs.stn import stn
-from plate_nets.conversion.graphs.yolov5 import yolov5
-from plate_nets.conversion.reference import REFERENCE, read_reference, sample
-from plate_nets.conversion.table import conversions
-from plate_nets.conversion.torchscript_file import answers
-from plate_nets.errors import WeightsError
+from plate_nets.countries import default_scheme
 from plate_nets.networks.checkpoint import save_weights
+from plate_nets.networks.conversion import openvino_ir
+from plate_nets.networks.conversion.conversion import Mode
+from plate_nets.networks.conversion.graphs.corners import corners
+from plate_nets.networks.conversion.graphs.country import country
+from plate_nets.networks.conversion.graphs.lprnet import lprnet
+from plate_nets.networks.conversion.graphs.stn import stn
+from plate_nets.networks.conversion.graphs.yolov5 import yolov5
+from plate_nets.networks.conversion.reference import REFERENCE, read_reference, sample
+from plate_nets.networks.conversion.table import conversions
+from plate_nets.networks.conversion.torchscript_file import answers
 from plate_nets.networks.corners import CornerNet
 from plate_nets.networks.country import CountryNet
 from plate_nets.networks.lprnet import LPRNet
 from plate_nets.networks.registry import NETWORKS
+from plate_nets.networks.runtimes.openvino import compile_model
 from plate_nets.networks.stn import STN
 from plate_nets.networks.yolov5 import YOLOv5n
-from plate_nets.plates import default_scheme
-from plate_nets.runtimes.openvino import compile_model
 from tests.converters.conftest import randomize
 
 ROOT = Path(__file__).parents[2]
@@ -122,10 +122,10 @@ def test_without_torch_other_numbers_are_refused(tmp_path: Path) -> None:
         "import sys; sys.modules['torch'] = None\n"
         "from dataclasses import replace\n"
         "from pathlib import Path\n"
-        "from plate_nets.conversion.conversion import convert\n"
-        "from plate_nets.conversion.table import conversions\n"
-        "from plate_nets.plates import default_scheme\n"
-        "from plate_nets.errors import ConversionError\n"
+        "from plate_nets.networks.conversion.conversion import convert\n"
+        "from plate_nets.networks.conversion.table import conversions\n"
+        "from plate_nets.countries import default_scheme\n"
+        "from plate_nets.common.errors import ConversionError\n"
         "try:\n"
         "    stn = replace(conversions(default_scheme())['stn'], weights=Path(sys.argv[1]))\n"
         "    print(convert(stn, 'trace', Path(sys.argv[2])))\n"

@@ -19,7 +19,7 @@ import numpy as np
 from google.protobuf import json_format
 
 from plate_nets.contract import MODELS, PLATE_RECOGNITION, ModelSpec, TensorSpec
-from plate_nets.conversion.config_check import parse_config
+from plate_nets.triton.config_check import parse_config
 
 NAME = "triton_python_backend_utils"
 _NUMPY = {"UINT8": np.dtype(np.uint8), "FP32": np.dtype(np.float32), "STRING": np.dtype(np.object_)}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plate_nets.client import PlateClient
-from plate_nets.errors import ServerError
+from plate_nets.common.errors import ServerError
 from plate_nets.recognition.health import known_picture
 from plate_nets.types import Frame
 

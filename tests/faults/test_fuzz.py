@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 
 from plate_nets.cli import app
 from plate_nets.client import PlateClient, parse_url
-from plate_nets.errors import PlateError
+from plate_nets.common.errors import PlateError
 from plate_nets.evaluation.dataset import COLUMNS, load_dataset
 from plate_nets.recognition.health import known_picture
 from tests.bombs import BOMBS

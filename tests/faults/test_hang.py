@@ -18,7 +18,7 @@ import os
 import time
 from pathlib import Path
 
-from plate_nets.python_backend import detector
+from plate_nets.triton.backend import detector
 
 frame_of = detector.frame_of
 

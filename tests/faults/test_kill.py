@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from plate_nets.contract import MODELS
-from plate_nets.supervision.policy import Limits
+from plate_nets.triton.supervision.policy import Limits
 from tests.faults.conftest import IMPATIENT, LENIENT
 from tests.faults.load import Load
 from tests.serve import Serve, Start

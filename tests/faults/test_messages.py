@@ -11,9 +11,9 @@ import tritonclient.grpc
 from tritonclient.utils import InferenceServerException
 
 from plate_nets.client import PlateClient, parse_url
+from plate_nets.common.control_key import KEY_VARIABLE
+from plate_nets.common.errors import PlateError, SharedMemoryFull
 from plate_nets.contract import PLATE_RECOGNITION
-from plate_nets.control_key import KEY_VARIABLE
-from plate_nets.errors import PlateError, SharedMemoryFull
 from plate_nets.recognition.health import known_picture
 from plate_nets.types import Frame
 from tests.bombs import BOMBS

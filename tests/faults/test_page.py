@@ -26,13 +26,13 @@ import psutil
 import pytest
 
 from plate_nets.batch.storage import Folder
-from plate_nets.credentials import hide_credentials
-from plate_nets.errors import PlateError
+from plate_nets.cameras.cameras_file import load_cameras
+from plate_nets.common.credentials import hide_credentials
+from plate_nets.common.errors import PlateError
+from plate_nets.countries import load_scheme
 from plate_nets.evaluation.dataset import load_dataset
-from plate_nets.plates import load_scheme
-from plate_nets.sinks.base import Record
-from plate_nets.sinks.files import JsonlSink
-from plate_nets.video.cameras_file import load_cameras
+from plate_nets.events.sinks.base import Record
+from plate_nets.events.sinks.files import JsonlSink
 from plate_nets.web.access import PAGE_HEADER
 from tests.clips import passing, write_clip
 from tests.events import event
@@ -41,8 +41,8 @@ from tests.faults.hostile import PICTURES, Rng, mutated
 from tests.faults.test_reach import say
 from tests.faults.worst_requests import WORST
 from tests.frames import encode
-from tests.unit.intake.test_documents import LAUGHS
-from tests.unit.plates.test_hostile_scheme import HOSTILE
+from tests.unit.common.intake.test_documents import LAUGHS
+from tests.unit.countries.test_hostile_scheme import HOSTILE
 from tests.web.conftest import CAR, TEXT
 from tests.web.test_command import started
 

@@ -19,8 +19,8 @@ import pytest
 from tritonclient.utils import InferenceServerException
 
 from plate_nets.client import PlateClient, parse_url
+from plate_nets.common.errors import InputError, InputTooLarge
 from plate_nets.contract import MODELS
-from plate_nets.errors import InputError, InputTooLarge
 from plate_nets.recognition.encoded import inspect
 from plate_nets.recognition.images import decode_image
 from plate_nets.recognition.local import LocalReader

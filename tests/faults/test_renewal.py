@@ -7,9 +7,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from plate_nets.server import EmbeddedTriton
-from plate_nets.supervision.events import Status
-from plate_nets.supervision.supervisor import Supervisor
+from plate_nets.triton.server import EmbeddedTriton
+from plate_nets.triton.supervision.events import Status
+from plate_nets.triton.supervision.supervisor import Supervisor
 from tests.faults.load import Load
 from tests.serve import stubs_below
 

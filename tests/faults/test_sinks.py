@@ -14,19 +14,19 @@ from pathlib import Path
 import psutil
 import pytest
 
-from plate_nets.sinks.base import Record, Sink
-from plate_nets.sinks.delivery import Delivery, finish_all
-from plate_nets.sinks.files import JsonlSink
-from plate_nets.sinks.outbox import Outbox
-from plate_nets.sinks.sqlite import SqliteSink
-from plate_nets.sinks.webhook import WebhookSink
+from plate_nets.events.sinks.base import Record, Sink
+from plate_nets.events.sinks.delivery import Delivery, finish_all
+from plate_nets.events.sinks.files import JsonlSink
+from plate_nets.events.sinks.outbox import Outbox
+from plate_nets.events.sinks.sqlite import SqliteSink
+from plate_nets.events.sinks.webhook import WebhookSink
 from plate_nets.web.store import EventFilter, EventStore
 from tests.disk import SmallDisk, small_disk
 from tests.events import event
 from tests.faults.beside import TIMES, GoodCaller
 from tests.faults.test_reach import say
-from tests.unit.sinks.conftest import listening
-from tests.unit.sinks.test_webhook import address, forever, gzip_bomb, trickled_body, trickled_head
+from tests.unit.events.sinks.conftest import listening
+from tests.unit.events.sinks.test_webhook import address, forever, gzip_bomb, trickled_body, trickled_head
 from tests.waiting import eventually
 
 

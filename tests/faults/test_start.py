@@ -166,7 +166,7 @@ def test_a_server_starts_in_every_folder(tmp_path: Path, model_repository: Path,
     for each in (Path(plate_nets.__file__).parent, model_repository):
         shutil.copytree(each, folder / "checkout" / each.name, ignore=ignored)
     code = (
-        "import sys; from plate_nets.server import EmbeddedTriton\n"
+        "import sys; from plate_nets.triton.server import EmbeddedTriton\n"
         "with EmbeddedTriton(exit_timeout=0): print(sys.prefix)"
     )
     result = subprocess.run(

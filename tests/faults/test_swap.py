@@ -16,15 +16,15 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from plate_nets.client import PlateClient
-from plate_nets.control_key import KEY_VARIABLE
-from plate_nets.errors import AccessDenied, PlateError, SwapError
+from plate_nets.common.control_key import KEY_VARIABLE
+from plate_nets.common.errors import AccessDenied, PlateError, SwapError
 from plate_nets.networks.checkpoint import read_metadata, weights_path
 from plate_nets.recognition.health import known_picture
-from plate_nets.server import EmbeddedTriton
-from plate_nets.swap.controller import Controller
-from plate_nets.swap.preparation import Prepared
-from plate_nets.swap.swap import CANARIES, put_into_service, swap
-from plate_nets.swap.versions import add, latest, locked, scratch_folder, versions
+from plate_nets.triton.server import EmbeddedTriton
+from plate_nets.triton.swap.controller import Controller
+from plate_nets.triton.swap.preparation import Prepared
+from plate_nets.triton.swap.swap import CANARIES, put_into_service, swap
+from plate_nets.triton.swap.versions import add, latest, locked, scratch_folder, versions
 from tests.networks import save_ir
 
 pytestmark = pytest.mark.timeout(300)
@@ -190,8 +190,8 @@ def test_an_interrupted_swap_is_rolled_back(
 
     folder = server.model_repository / "stn"
     before = versions(folder)
-    monkeypatch.setattr("plate_nets.swap.swap.prepare", as_it_is)
-    monkeypatch.setattr("plate_nets.swap.swap.canary", interrupted)
+    monkeypatch.setattr("plate_nets.triton.swap.swap.prepare", as_it_is)
+    monkeypatch.setattr("plate_nets.triton.swap.swap.canary", interrupted)
     with pytest.raises(KeyboardInterrupt):
         swap("stn", weights_path("stn"), server.model_repository, controller, client)
     kept(server, client, "stn", before)

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from plate_nets.client import PlateClient, WireProtocol
-from plate_nets.errors import SharedMemoryFull
+from plate_nets.common.errors import SharedMemoryFull
 from plate_nets.recognition.health import known_picture
 from tests.container import ENOUGH_MEMORY, GRACE, HARDENED, IMAGE, Container, engine
 from tests.faults.conftest import LENIENT

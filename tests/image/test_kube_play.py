@@ -18,7 +18,7 @@ import yaml
 
 from plate_nets.client import PlateClient, WireProtocol
 from plate_nets.recognition.health import known_picture
-from plate_nets.server import choose_ports
+from plate_nets.triton.server import choose_ports
 from tests.container import engine
 from tests.faults.conftest import LENIENT
 from tests.faults.load import Load

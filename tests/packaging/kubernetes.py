@@ -16,8 +16,8 @@ from tritonclient.grpc import model_config_pb2
 
 from plate_nets.cli import app
 from plate_nets.contract import MODELS
-from plate_nets.supervision.health_endpoint import HEALTH, LIVE, METRICS
-from plate_nets.supervision.supervisor import GROWTH, SERVER_GROWTH
+from plate_nets.triton.supervision.health_endpoint import HEALTH, LIVE, METRICS
+from plate_nets.triton.supervision.supervisor import GROWTH, SERVER_GROWTH
 from tests.paths import ROOT
 
 Document = Mapping[str, Any]

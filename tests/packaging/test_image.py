@@ -23,7 +23,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from plate_nets.runtimes.networks import IR, IR_WEIGHTS, TORCHSCRIPT
+from plate_nets.networks.runtimes.networks import IR, IR_WEIGHTS, TORCHSCRIPT
 from tests.packaging.conftest import shell
 from tests.paths import ROOT
 from tests.serve import Serve, system_server

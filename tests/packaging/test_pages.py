@@ -24,9 +24,9 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from plate_nets.plates import load_scheme
+from plate_nets.countries import load_scheme
 from plate_nets.recognition.health import known_picture
-from plate_nets.server import choose_ports
+from plate_nets.triton.server import choose_ports
 from tests.broker import USER, Broker
 from tests.clips import SMALL, passing, write_clip
 from tests.frames import compose, encode

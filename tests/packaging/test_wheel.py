@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from plate_nets.networks.registry import NETWORKS
+from plate_nets.networks.runtimes.networks import IR, IR_WEIGHTS, RELEASED
 from plate_nets.recognition.health import known_picture
-from plate_nets.runtimes.networks import IR, IR_WEIGHTS, RELEASED
-from plate_nets.server.installation import NEXT_PYTHON
+from plate_nets.triton.server.installation import NEXT_PYTHON
 from tests.packaging.conftest import shell
 from tests.paths import ROOT
 from tests.serve import ANY_PORTS
@@ -236,7 +236,7 @@ def test_a_missing_extra_is_named_in_one_line(command: str, extra: str, base: In
 
 def test_reading_in_process_without_its_extra_is_named_in_one_line(base: Installation) -> None:
     result = base.run("python -c 'from plate_nets import LocalReader; LocalReader()'")
-    assert f"plate_nets.errors.MissingExtra: reading in process needs cv2: pip install {LOCAL}" in result.stderr
+    assert f"plate_nets.common.errors.MissingExtra: reading in process needs cv2: pip install {LOCAL}" in result.stderr
 
 
 def test_only_the_embedded_server_is_bound_to_a_platform() -> None:

@@ -1,4 +1,4 @@
-"""Data from outside enters only through `plate_nets/intake/` and the HTTP entrances; nothing else opens it."""
+"""Data from outside enters only through `plate_nets/common/intake/` and the HTTP entrances; nothing else opens it."""
 
 import ast
 from collections.abc import Iterator
@@ -11,21 +11,23 @@ from tests.paths import ROOT
 
 PACKAGE = ROOT / "plate_nets"
 DOORS = {
-    "yaml": {"intake/yaml_file.py"},
-    "tomllib": {"intake/toml_file.py", "web/texts/__init__.py"},  # the second one reads the page's own texts
+    "yaml": {"common/intake/yaml_file.py"},
+    "tomllib": {"common/intake/toml_file.py", "web/texts/__init__.py"},  # the second one reads the page's own texts
     "csv.reader": set(),
-    "csv.DictReader": {"intake/table.py"},
-    "av.open": {"intake/video.py", "video/recording.py"},  # the second one writes
-    "cv2.imread": {"runtimes/precision.py"},  # our own picture
+    "csv.DictReader": {"common/intake/table.py"},
+    "av.open": {"common/intake/video.py", "cameras/recording.py"},  # the second one writes
+    "cv2.imread": {"networks/runtimes/precision.py"},  # our own picture
     "cv2.VideoCapture": set(),
-    "cv2.imdecode": {"recognition/images.py", "evaluation/coding.py"},  # the second one decodes what it encoded itself
+    "cv2.imdecode": {"evaluation/coding.py"},  # what it encoded itself
+    "PIL": {"recognition/images.py"},
+    "simplejpeg.decode_jpeg": {"recognition/images.py"},
     "request.body": set(),
     "request.form": set(),
     "request.json": set(),
     "request.stream": {"web/uploads.py"},
     "sliced.form": {"web/uploads.py"},
-    "httpx.AsyncClient": {"web/fetch.py", "sinks/webhook.py"},
-    "answer.aiter_raw": {"intake/http_answer.py", "web/fetch.py"},
+    "httpx.AsyncClient": {"web/fetch.py", "events/sinks/webhook.py"},
+    "answer.aiter_raw": {"common/intake/http_answer.py", "web/fetch.py"},
     "answer.aiter_bytes": set(),
     "answer.aread": set(),
 }
@@ -57,11 +59,12 @@ def test_only_the_intake_opens_data_from_outside(what: str) -> None:
 
 
 READERS = (".read_text", ".read_bytes")
-OWN = {"plate_nets.intake.files.read_text"}
+OWN = {"plate_nets.common.intake.files.read_text"}
 OURS = {
-    "cli/events.py", "cli/output.py", "cli/serve.py", "conversion/config_check.py", "conversion/provenance.py",
-    "events.py", "recognition/health.py", "runtimes/networks.py",
-    "python_backend/quota.py", "runtimes/precision.py", "web/texts/__init__.py", "server/guard.py",
+    "cli/events.py", "cli/output.py", "cli/serve.py", "triton/config_check.py", "networks/conversion/provenance.py",
+    "events/event.py", "recognition/health.py", "networks/runtimes/networks.py",
+    "triton/backend/quota.py", "networks/runtimes/precision.py", "web/texts/__init__.py", "triton/server/guard.py",
+    "triton/server/start_watch.py",
 }  # fmt: skip
 """Files that read whole files of ours or of the system: networks, configurations, package data."""
 

@@ -17,9 +17,9 @@ import tritonclient.grpc
 from tritonclient.utils import InferenceServerException
 
 from plate_nets.client import PlateClient
-from plate_nets.control_key import headers as key_header
-from plate_nets.control_key import metadata as key_metadata
-from plate_nets.errors import AccessDenied, InputTooLarge, ServerUnavailable
+from plate_nets.common.control_key import headers as key_header
+from plate_nets.common.control_key import metadata as key_metadata
+from plate_nets.common.errors import AccessDenied, InputTooLarge, ServerUnavailable
 from plate_nets.recognition.health import known_picture
 from tests.nginx import INFER, TOKEN, Proxy, encoded, nginx
 from tests.serve import Served

@@ -35,7 +35,7 @@ def test_no_code_unpickles(path: Path) -> None:
 def test_the_check_covers_all_serving_code() -> None:
     names = {str(path.relative_to(ROOT)) for path in SERVING}
     assert {
-        "plate_nets/runtimes/torchscript.py",
-        "plate_nets/conversion/torchscript_file.py",
+        "plate_nets/networks/runtimes/torchscript.py",
+        "plate_nets/networks/conversion/torchscript_file.py",
         "model_repository/yolo/1/model.py",
     } <= names

@@ -3,8 +3,8 @@
 from concurrent.futures import ThreadPoolExecutor
 
 from plate_nets.client import PlateClient
+from plate_nets.countries import default_scheme
 from plate_nets.evaluation.dataset import load_dataset
-from plate_nets.plates import default_scheme
 from tests.frames import overlap
 from tests.paths import PHOTOS, needs_photos
 from tests.served.conftest import Served

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from tritonclient.utils import InferenceServerException
 
 from plate_nets.client import PlateClient
-from plate_nets.errors import InputError
+from plate_nets.common.errors import InputError
 from plate_nets.recognition.local import LocalReader
 from tests.frames import Placed, compose, encode
 from tests.served.conftest import Served, http_infer

@@ -11,10 +11,10 @@ from plate_nets.client import PlateClient, parse_url
 from plate_nets.client.transports import ServerAccess, open_transport
 from plate_nets.client.transports.calls import Input, infer, model_config
 from plate_nets.contract import LPRNET, STN, YOLO, ModelSpec
-from plate_nets.plates import default_scheme
+from plate_nets.countries import default_scheme
 from plate_nets.recognition.decoding import PlateDecoder
 from plate_nets.recognition.geometry import crop_plates
-from plate_nets.server import EmbeddedTriton
+from plate_nets.triton.server import EmbeddedTriton
 from plate_nets.types import Crops, Logits
 from tests.frames import Placed, compose
 from tests.served.conftest import Served

@@ -15,9 +15,9 @@ from benchmarks.variants.contract import MODEL_REPOSITORY, PACKAGE
 from plate_nets.client import parse_url
 from plate_nets.client.transports import ServerAccess, open_transport
 from plate_nets.client.transports.calls import load
+from plate_nets.common.control_key import KEY_VARIABLE
 from plate_nets.contract import MODELS
-from plate_nets.control_key import KEY_VARIABLE
-from plate_nets.server import EmbeddedTriton
+from plate_nets.triton.server import EmbeddedTriton
 
 
 @pytest.fixture(scope="module")

@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 import yaml
 
+from plate_nets.cameras.metrics import WatchStatus
+from plate_nets.cameras.watcher import Watcher
 from plate_nets.client import PlateClient
-from plate_nets.errors import InputError
+from plate_nets.common.errors import InputError
+from plate_nets.events.sinks.recorder import Recorder
+from plate_nets.events.sinks.settings import JsonlSettings
 from plate_nets.recognition.health import known_picture
 from plate_nets.recognition.local import LocalReader
-from plate_nets.sinks.recorder import Recorder
-from plate_nets.sinks.settings import JsonlSettings
-from plate_nets.supervision.health_endpoint import HealthEndpoint
-from plate_nets.video.metrics import WatchStatus
-from plate_nets.video.watcher import Watcher
+from plate_nets.triton.supervision.health_endpoint import HealthEndpoint
 from tests.clips import still, write_clip
 from tests.paths import ROOT
 from tests.serve import Serve, Start

@@ -18,10 +18,18 @@ import tritonclient.http
 from numpy.typing import NDArray
 from tritonclient.utils import InferenceServerException
 
-from plate_nets.answers import BAD_INPUT, INTERNAL, MODEL_DIED, TIMED_OUT, TOO_LARGE, UNAVAILABLE, find_answer
 from plate_nets.client import PlateClient, WireProtocol, parse_url
-from plate_nets.control_key import headers
-from plate_nets.errors import (
+from plate_nets.common.control_key import headers
+from plate_nets.common.error_codes import (
+    BAD_INPUT,
+    INTERNAL,
+    MODEL_DIED,
+    TIMED_OUT,
+    TOO_LARGE,
+    UNAVAILABLE,
+    find_answer,
+)
+from plate_nets.common.errors import (
     AccessDenied,
     DeadlineExceeded,
     ModelDied,
@@ -30,7 +38,7 @@ from plate_nets.errors import (
     ServerOverloaded,
     ServerUnavailable,
 )
-from plate_nets.server import EmbeddedTriton, default_repository
+from plate_nets.triton.server import EmbeddedTriton, default_repository
 from tests.frames import Placed, compose, encode
 from tests.served.conftest import Served
 from tests.waiting import eventually

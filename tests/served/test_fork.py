@@ -7,7 +7,7 @@ import textwrap
 
 import pytest
 
-from plate_nets.control_key import KEY_VARIABLE
+from plate_nets.common.control_key import KEY_VARIABLE
 from tests.serve import Served
 
 PROGRAM = textwrap.dedent("""

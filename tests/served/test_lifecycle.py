@@ -15,11 +15,11 @@ import psutil
 import pytest
 
 from plate_nets.client import PlateClient
-from plate_nets.errors import InputError, ServerStartError
+from plate_nets.common.errors import InputError, ServerStartError
+from plate_nets.networks.runtimes.precision import AUTO, PRECISION_VARIABLE
 from plate_nets.recognition.pipeline import CHUNK
-from plate_nets.runtimes.precision import AUTO, PRECISION_VARIABLE
-from plate_nets.server import EmbeddedTriton
-from plate_nets.server.stubs import stub_model
+from plate_nets.triton.server import EmbeddedTriton
+from plate_nets.triton.server.stubs import stub_model
 from tests.frames import Placed, compose
 from tests.serve import SHARED_MEMORY, Serve
 from tests.served.conftest import Served

@@ -11,11 +11,11 @@ import pytest
 from plate_nets.client import PlateClient, parse_url
 from plate_nets.client.transports import ServerAccess, open_transport
 from plate_nets.client.transports.calls import Input, infer, load, repository_index, unload
+from plate_nets.common.control_key import probe_token
+from plate_nets.common.errors import InputError
 from plate_nets.contract import FRAME, PLATE_RECOGNITION, PLATES, PROBE
-from plate_nets.control_key import probe_token
-from plate_nets.errors import InputError
-from plate_nets.python_backend.metrics import BUCKETS, STAGES
-from plate_nets.server import EmbeddedTriton
+from plate_nets.triton.backend.metrics import BUCKETS, STAGES
+from plate_nets.triton.server import EmbeddedTriton
 from tests.frames import Placed, compose, encode
 
 CAR = compose(480, 640, [Placed("A123BC77", 100, 300), Placed("M456OP199", 380, 120)])

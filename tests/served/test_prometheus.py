@@ -21,9 +21,9 @@ from typing import Any
 import pytest
 
 from plate_nets.client import PlateClient
-from plate_nets.errors import InputError
+from plate_nets.common.errors import InputError
 from plate_nets.recognition.health import known_picture
-from plate_nets.server import choose_ports
+from plate_nets.triton.server import choose_ports
 from tests.clips import passing, write_clip
 from tests.faults.load import EMPTY, Load
 from tests.receiver import Receiver

@@ -12,16 +12,16 @@ import pytest
 import tritonclient.http as httpclient
 
 from plate_nets.client import PlateClient, WireProtocol
+from plate_nets.common.control_key import headers
 from plate_nets.contract import MODELS, models
-from plate_nets.control_key import headers
+from plate_nets.countries import default_scheme
 from plate_nets.evaluation.dataset import load_dataset
-from plate_nets.plates import default_scheme
+from plate_nets.networks.runtimes.precision import CALIBRATION, SCENE
 from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder
 from plate_nets.recognition.health import known_picture
 from plate_nets.recognition.images import decode_image
 from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.reader import FrameLimits
-from plate_nets.runtimes.precision import CALIBRATION, SCENE
 from plate_nets.types import Frame, Plate
 from tests.frames import ASPECT, Placed, compose, encode, hard_to_read, overlap
 from tests.served.conftest import Served

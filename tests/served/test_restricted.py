@@ -10,7 +10,7 @@ import tritonclient.http
 from tritonclient.utils import InferenceServerException
 
 from plate_nets.client import PlateClient
-from plate_nets.control_key import headers, metadata
+from plate_nets.common.control_key import headers, metadata
 from plate_nets.recognition.health import known_picture
 from tests.served.conftest import Served
 

@@ -10,11 +10,11 @@ import pytest
 from plate_nets.client import PlateClient, parse_url
 from plate_nets.client.transports import ServerAccess, open_transport
 from plate_nets.client.transports.calls import Input, infer
+from plate_nets.common.errors import InputError
 from plate_nets.contract import COUNTRY, IMAGE, LPRNET, LPRNET_LATIN, PLATE_RECOGNITION, SCHEME, SCHEMES
-from plate_nets.errors import InputError
-from plate_nets.plates import default_scheme, load_scheme
-from plate_nets.plates.designs import GROUNDS, UNKNOWN
-from plate_nets.server import EmbeddedTriton
+from plate_nets.countries import default_scheme, load_scheme
+from plate_nets.countries.designs import GROUNDS, UNKNOWN
+from plate_nets.triton.server import EmbeddedTriton
 from plate_nets.types import STEPS, Frame, Plate
 from tests.frames import Placed, compose
 from tests.serve import Served

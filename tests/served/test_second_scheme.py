@@ -7,13 +7,13 @@ import pytest
 import torch
 
 from plate_nets.client import PlateClient
-from plate_nets.conversion.config_check import check_configs, scheme_of
-from plate_nets.conversion.conversion import Mode, convert, is_current
-from plate_nets.conversion.table import conversions
-from plate_nets.errors import WeightsError
+from plate_nets.common.errors import WeightsError
+from plate_nets.countries import PlateScheme
+from plate_nets.networks.conversion.conversion import Mode, convert, is_current
+from plate_nets.networks.conversion.table import conversions
 from plate_nets.networks.registry import NETWORKS
-from plate_nets.plates import PlateScheme
-from plate_nets.server import EmbeddedTriton
+from plate_nets.triton.config_check import check_configs, scheme_of
+from plate_nets.triton.server import EmbeddedTriton
 from plate_nets.types import STEPS
 from tests.frames import Placed, compose
 from tests.schemes import for_testland

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from plate_nets.client import PlateClient, WireProtocol
-from plate_nets.control_key import KEY_VARIABLE, new_key
-from plate_nets.errors import DeadlineExceeded, InputError, ServerError, ServerOverloaded, ServerUnavailable
-from plate_nets.server import EmbeddedTriton, choose_ports
+from plate_nets.common.control_key import KEY_VARIABLE, new_key
+from plate_nets.common.errors import DeadlineExceeded, InputError, ServerError, ServerOverloaded, ServerUnavailable
+from plate_nets.triton.server import EmbeddedTriton, choose_ports
 from plate_nets.types import Plate
 from tests.frames import Placed, compose, encode
 from tests.served.conftest import Served

@@ -20,14 +20,14 @@ from benchmarks.variants.conversions import CONVERSIONS
 from plate_nets.client import parse_url, plates
 from plate_nets.client.transports import ServerAccess, Transport, open_transport
 from plate_nets.client.transports.calls import Input, infer
+from plate_nets.common.errors import PlateError
 from plate_nets.contract import LPRNET, MODELS, PLATE_RECOGNITION, PLATES, STN, ModelSpec
-from plate_nets.conversion.conversion import Mode, convert, is_current
-from plate_nets.errors import PlateError
-from plate_nets.plates import default_scheme
+from plate_nets.countries import default_scheme
+from plate_nets.networks.conversion.conversion import Mode, convert, is_current
 from plate_nets.recognition.decoding import DecodingSettings, best_path, log_softmax
 from plate_nets.recognition.geometry import crop_plates, normalized
 from plate_nets.recognition.pipeline import CHUNK
-from plate_nets.server import EmbeddedTriton
+from plate_nets.triton.server import EmbeddedTriton
 from plate_nets.types import Frame, Plate
 from tests.frames import Placed, compose, encode
 from tests.served.conftest import Served

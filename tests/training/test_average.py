@@ -4,10 +4,10 @@ from pathlib import Path
 
 import torch
 
+from plate_nets.countries import default_scheme
 from plate_nets.networks.checkpoint import ACTIVATION, load_weights, save_weights
 from plate_nets.networks.stn import STN
 from plate_nets.networks.yolov5 import YOLOv5n
-from plate_nets.plates import default_scheme
 from tests.commands import invoke
 from training import average
 

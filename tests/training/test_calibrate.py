@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from plate_nets.errors import WeightsError
+from plate_nets.common.errors import WeightsError
+from plate_nets.countries import default_scheme
 from plate_nets.evaluation.reading_metrics import ReadPlate
 from plate_nets.networks.checkpoint import WEIGHTS, read_metadata
 from plate_nets.networks.registry import NETWORKS
-from plate_nets.plates import default_scheme
 from plate_nets.types import Reading
 from tests.spelling import spell
 from training.reader.calibrate import LabelledLogits, read_at, surprise, write

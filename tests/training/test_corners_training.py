@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 
+from plate_nets.countries import default_scheme
 from plate_nets.evaluation.corner_metrics import corner_errors, turns
 from plate_nets.evaluation.dataset import COLUMNS
 from plate_nets.networks.corners import CornerNet
-from plate_nets.plates import default_scheme
 from plate_nets.recognition.quads import quad_size
 from plate_nets.recognition.rectification import order_corners
 from tests.commands import invoke

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import torch
 
+from plate_nets.countries import load_scheme, load_schemes
+from plate_nets.countries.designs import CLASSES, DESIGNS, GROUNDS, UNKNOWN, design_of, ground_of
 from plate_nets.networks.checkpoint import load_weights
 from plate_nets.networks.country import CountryNet
-from plate_nets.plates import load_scheme, load_schemes
-from plate_nets.plates.designs import CLASSES, DESIGNS, GROUNDS, UNKNOWN, design_of, ground_of
 from tests.commands import invoke
 from training.checkpoint import TrainingState
 from training.country import samples
@@ -163,7 +163,7 @@ def test_the_country_of_a_folder_is_given_as_a_pair(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("key", ["design = 5", 'designs = "old"'])
 def test_the_design_in_a_scheme_file_must_be_a_name(key: str, tmp_path: Path) -> None:
-    from plate_nets.errors import SchemeError
+    from plate_nets.common.errors import SchemeError
     from tests.schemes import TESTLAND, write_testland
 
     path = write_testland(tmp_path, TESTLAND.replace("[[formats]]", f"[[formats]]\n{key}", 1))

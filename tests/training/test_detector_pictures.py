@@ -4,7 +4,7 @@ import cv2
 import numpy as np
 import pytest
 
-from plate_nets.errors import DatasetError
+from plate_nets.common.errors import DatasetError
 from plate_nets.evaluation.dataset import COLUMNS
 from plate_nets.recognition.detection import PlateDetector
 from plate_nets.recognition.overlap import iou

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import training.detector.regions
-from plate_nets.errors import DatasetError
+from plate_nets.common.errors import DatasetError
 from plate_nets.evaluation.detection_metrics import Detections
 from training.detector.pictures import Picture
 from training.detector.regions import read_regions, with_regions

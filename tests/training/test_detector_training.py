@@ -14,7 +14,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from plate_nets.errors import DatasetError
+from plate_nets.common.errors import DatasetError
 from plate_nets.evaluation.dataset import COLUMNS
 from plate_nets.networks.checkpoint import load_weights, save_weights
 from plate_nets.networks.yolov5 import YOLOv5n

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from plate_nets.errors import WeightsError
+from plate_nets.common.errors import WeightsError
 from plate_nets.networks.checkpoint import load_weights, read_metadata, save_weights
 from plate_nets.networks.yolov5 import YOLOv5n
 from tests.commands import invoke

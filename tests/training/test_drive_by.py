@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from plate_nets.errors import DatasetError, InputError
+from plate_nets.common.errors import DatasetError, InputError
+from plate_nets.countries import default_scheme
 from plate_nets.evaluation.video import find_clips
 from plate_nets.evaluation.video_truth import load_truth
-from plate_nets.plates import default_scheme
 from training.synthesis.__main__ import app
 from training.synthesis.drive_by import LIGHTS, DriveBySettings, LightName, film, plan, truth_path, write_drive_by
 from training.synthesis.drive_by_set import CAMERAS, CameraKind, CameraName, write_drive_by_set

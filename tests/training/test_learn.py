@@ -9,10 +9,10 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from plate_nets.errors import DatasetError
+from plate_nets.common.errors import DatasetError
+from plate_nets.countries import default_scheme
 from plate_nets.networks.checkpoint import load_weights, read_metadata, save_weights
 from plate_nets.networks.yolov5 import ANCHORS, Detect, YOLOv5n
-from plate_nets.plates import default_scheme
 from tests.commands import invoke
 from tests.frames import Placed, compose
 from training.detector.draw import main as draw

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from plate_nets.errors import WeightsError
-from plate_nets.plates import default_scheme
+from plate_nets.common.errors import WeightsError
+from plate_nets.countries import default_scheme
 from tests.schemes import make_testland
 from training.checkpoint import TrainingState
 from training.corners.samples import Samples as CornerSamples

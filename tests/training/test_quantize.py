@@ -9,14 +9,14 @@ import pytest
 import torch
 
 from plate_nets.contract import LPRNET
-from plate_nets.conversion.graphs.lprnet import lprnet
-from plate_nets.conversion.graphs.yolov5 import yolov5
-from plate_nets.conversion.openvino_ir import build
+from plate_nets.countries import default_scheme
 from plate_nets.networks.checkpoint import load_weights, read_metadata, read_weights, save_weights, weights_path
+from plate_nets.networks.conversion.graphs.lprnet import lprnet
+from plate_nets.networks.conversion.graphs.yolov5 import yolov5
+from plate_nets.networks.conversion.openvino_ir import build
 from plate_nets.networks.registry import NETWORKS
+from plate_nets.networks.runtimes.quantization import RANGES, quantize
 from plate_nets.networks.yolov5 import YOLOv5n
-from plate_nets.plates import default_scheme
-from plate_nets.runtimes.quantization import RANGES, quantize
 from tests.commands import invoke
 from tests.frames import Placed, compose
 from training.quantize import main

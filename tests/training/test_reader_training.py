@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from typer.testing import CliRunner
 
 from benchmarks.measures.other_reader import OtherReader
-from plate_nets.errors import InputError, WeightsError
+from plate_nets.common.errors import InputError, WeightsError
+from plate_nets.countries import default_scheme, load_scheme
 from plate_nets.evaluation.dataset import load_dataset
 from plate_nets.evaluation.reading_metrics import ReadPlate
 from plate_nets.networks.checkpoint import WEIGHTS, read_weights
 from plate_nets.networks.registry import NETWORKS
-from plate_nets.plates import default_scheme, load_scheme
 from plate_nets.recognition.geometry import normalized
 from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.quads import quad_size

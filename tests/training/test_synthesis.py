@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from plate_nets.errors import InputError
-from plate_nets.plates import PlateScheme, default_scheme, load_scheme
-from plate_nets.plates.drawing import SEAL, Line, Small
+from plate_nets.common.errors import InputError
+from plate_nets.countries import PlateScheme, default_scheme, load_scheme
+from plate_nets.countries.drawing import SEAL, Line, Small
 from tests.paths import ROOT
 from tests.schemes import SHIPPED
 from training.synthesis import glyphs, perspective, plates, surroundings, synthesize, texts

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from plate_nets.errors import DatasetError
+from plate_nets.common.errors import DatasetError
+from plate_nets.countries import default_scheme
 from plate_nets.evaluation.dataset import load_dataset, read_photo
-from plate_nets.plates import default_scheme
 from plate_nets.recognition.quads import lines_of
 from training.synthesis.__main__ import app
 from training.synthesis.scene import render_scene

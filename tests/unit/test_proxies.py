@@ -5,7 +5,7 @@ import urllib.error
 
 import pytest
 
-from plate_nets.proxies import http_variables, open_url, proxy_for
+from plate_nets.common.proxies import http_variables, open_url, proxy_for
 from tests.receiver import Receiver
 
 PROXY = "http://ann:s3cret@proxy.example:3128"

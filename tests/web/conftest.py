@@ -9,10 +9,10 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-from plate_nets.events import PlateEvent
+from plate_nets.events.event import PlateEvent
+from plate_nets.events.sinks.base import Record
+from plate_nets.events.sinks.sqlite import SqliteSink
 from plate_nets.recognition.local import LocalReader
-from plate_nets.sinks.base import Record
-from plate_nets.sinks.sqlite import SqliteSink
 from plate_nets.web.app import Sources, create_app
 from plate_nets.web.health import Backend
 from plate_nets.web.lists import ListKeeper

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from plate_nets.errors import InputError
+from plate_nets.common.errors import InputError
 from plate_nets.recognition.local import LocalReader
 from plate_nets.types import Plate
 from plate_nets.web.access import PAGE_HEADER, SESSION_COOKIE

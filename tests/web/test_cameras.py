@@ -9,11 +9,11 @@ import httpx
 import numpy as np
 import pytest
 
+from plate_nets.cameras.cameras_file import WatchPlan
+from plate_nets.cameras.settings import CameraSettings
+from plate_nets.cameras.watch_lists import WatchList
+from plate_nets.events.sinks.settings import JsonlSettings
 from plate_nets.recognition.local import LocalReader
-from plate_nets.sinks.settings import JsonlSettings
-from plate_nets.video.cameras_file import WatchPlan
-from plate_nets.video.settings import CameraSettings
-from plate_nets.video.watch_lists import WatchList
 from plate_nets.web.app import Sources, create_app
 from plate_nets.web.cameras import CameraRoom
 from plate_nets.web.health import Backend

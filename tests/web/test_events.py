@@ -16,12 +16,12 @@ import httpx
 import pytest
 from typer.testing import CliRunner
 
+from plate_nets.cameras.watch_lists import load_watch_list
 from plate_nets.cli import app
 from plate_nets.evaluation.dataset import load_dataset
-from plate_nets.events import Images
-from plate_nets.sinks.base import Record
-from plate_nets.sinks.sqlite import SqliteSink
-from plate_nets.video.watch_lists import load_watch_list
+from plate_nets.events.event import Images
+from plate_nets.events.sinks.base import Record
+from plate_nets.events.sinks.sqlite import SqliteSink
 from plate_nets.web.labels import label_rows
 from plate_nets.web.lists import ListKeeper
 from plate_nets.web.store import EventStore

@@ -27,7 +27,7 @@ from playwright.sync_api import (
     expect,
 )
 
-from plate_nets.events import Judged
+from plate_nets.events.event import Judged
 from plate_nets.recognition.geometry import resize
 from plate_nets.types import PLATE_COLUMNS, Box, Frame, Vehicle
 from tests.clips import passing, write_clip

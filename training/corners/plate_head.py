@@ -19,10 +19,10 @@ from rich.progress import track
 from torch import Tensor, nn
 from torch.nn import functional
 
+from plate_nets.countries import default_scheme
 from plate_nets.evaluation.dataset import read_photo
 from plate_nets.networks.checkpoint import load_weights, read_metadata, save_weights, weights_path
 from plate_nets.networks.corners import CornerNet, pooled
-from plate_nets.plates import default_scheme
 from plate_nets.recognition.corners import cut_windows, first_window
 from plate_nets.recognition.detection import DetectionSettings, PlateDetector
 from plate_nets.recognition.overlap import iou

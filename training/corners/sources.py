@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from plate_nets.countries import default_scheme
 from plate_nets.evaluation.coding import reduced
 from plate_nets.evaluation.dataset import Label, load_dataset, read_photo
-from plate_nets.plates import default_scheme
 from plate_nets.recognition.quads import Quad, quad_size
 from plate_nets.recognition.rectification import order_corners
 from plate_nets.types import Frame

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from plate_nets.errors import InputError
+from plate_nets.common.errors import InputError
+from plate_nets.countries import load_schemes
 from plate_nets.networks.country import CountryNet
-from plate_nets.plates import load_schemes
 from training import loop
 from training.checkpoint import TrainingState
 from training.command import errors_in_one_line

@@ -12,9 +12,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from plate_nets.countries import PlateScheme
+from plate_nets.countries.designs import CLASSES, DESIGNS, GROUNDS, UNKNOWN, design_of, ground_of
 from plate_nets.evaluation.dataset import load_dataset, read_photo
-from plate_nets.plates import PlateScheme
-from plate_nets.plates.designs import CLASSES, DESIGNS, GROUNDS, UNKNOWN, design_of, ground_of
 from plate_nets.recognition.geometry import normalized
 from plate_nets.types import Crops, Frame
 from training.reader.real import RealPlate, countries_in, cut_out, most_lines

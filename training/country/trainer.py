@@ -9,10 +9,10 @@ from torch import Tensor
 from torch.nn import functional
 from torch.utils.tensorboard.writer import SummaryWriter
 
-from plate_nets.errors import DatasetError
+from plate_nets.common.errors import DatasetError
+from plate_nets.countries import PlateScheme
+from plate_nets.countries.designs import CLASSES, DESIGNS
 from plate_nets.networks.country import CountryNet
-from plate_nets.plates import PlateScheme
-from plate_nets.plates.designs import CLASSES, DESIGNS
 from plate_nets.recognition.detection import DetectionSettings
 from plate_nets.recognition.geometry import crop_plates, normalized
 from plate_nets.recognition.rectification import RectificationSettings, quad_boxes, straighten

@@ -21,9 +21,9 @@ from torch.utils.tensorboard.writer import SummaryWriter
 from plate_nets.evaluation.dataset import read_photo
 from plate_nets.evaluation.evaluate import pictures_below
 from plate_nets.networks.checkpoint import activation_of, load_weights, sha256
+from plate_nets.networks.runtimes.torchscript import detector_input
 from plate_nets.networks.yolov5 import ANCHORS, YOLOv5n
 from plate_nets.recognition.geometry import GREY
-from plate_nets.runtimes.torchscript import detector_input
 from plate_nets.types import Frame
 from training import loop
 from training.checkpoint import TrainingState

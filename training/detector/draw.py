@@ -12,8 +12,8 @@ import numpy as np
 import typer
 from rich.progress import track
 
+from plate_nets.countries import default_scheme
 from plate_nets.evaluation.coding import code_h264, code_jpeg
-from plate_nets.plates import default_scheme
 from plate_nets.recognition.geometry import clip
 from plate_nets.recognition.overlap import inside
 from plate_nets.types import Boxes, Frame

@@ -23,9 +23,9 @@ from torch.utils.tensorboard.writer import SummaryWriter
 from plate_nets.evaluation.dataset import read_photo
 from plate_nets.evaluation.detection_metrics import Detections, average_precision, found
 from plate_nets.networks.checkpoint import sha256
+from plate_nets.networks.runtimes.torchscript import detector_input
 from plate_nets.networks.yolov5 import Detect, YOLOv5n
 from plate_nets.recognition.detection import DetectionSettings, PlateDetector
-from plate_nets.runtimes.torchscript import detector_input
 from plate_nets.types import VEHICLES, Box, Boxes
 from training import loop
 from training.checkpoint import TrainingState

@@ -13,9 +13,9 @@ from plate_nets.evaluation.dataset import read_photo
 from plate_nets.evaluation.detection_metrics import Detections
 from plate_nets.evaluation.report import detection_figures, print_detection
 from plate_nets.networks.checkpoint import load_weights
+from plate_nets.networks.runtimes.torchscript import TorchDetector
 from plate_nets.networks.yolov5 import YOLOv5n
 from plate_nets.recognition.detection import DetectionSettings, DetectorNetwork, PlateDetector
-from plate_nets.runtimes.torchscript import TorchDetector
 from training.command import errors_in_one_line
 from training.detector.pictures import split_photos
 from training.detector.regions import read_regions, with_regions

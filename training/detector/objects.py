@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from plate_nets.errors import DatasetError
+from plate_nets.common.atomic_files import write_whole
+from plate_nets.common.errors import DatasetError
 from plate_nets.evaluation.dataset import BOX_COLUMNS, csv_rows, parse_box
 from plate_nets.types import VEHICLES, Boxes, Scores
-from plate_nets.whole_file import write_whole
 
 COLUMNS = ("file", "kind", *BOX_COLUMNS, "score")
 PLATE = "plate"

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from plate_nets.errors import DatasetError
+from plate_nets.common.errors import DatasetError
+from plate_nets.countries import default_scheme
 from plate_nets.evaluation.coding import reduced
 from plate_nets.evaluation.dataset import Label, load_dataset, read_photo
-from plate_nets.plates import default_scheme
 from plate_nets.recognition.quads import Quad
 from plate_nets.recognition.rectification import order_corners, quad_boxes
 from plate_nets.types import Boxes, Frame

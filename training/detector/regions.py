@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from plate_nets.errors import DatasetError
+from plate_nets.common.errors import DatasetError
 from plate_nets.evaluation.dataset import BOX_COLUMNS, csv_rows, parse_box
 from plate_nets.evaluation.detection_metrics import Detections
 from plate_nets.types import Boxes

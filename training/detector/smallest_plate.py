@@ -15,10 +15,10 @@ from rich.progress import track
 from rich.table import Table
 
 from benchmarks.callers.pictures import FULL_HD
+from plate_nets.countries import default_scheme
 from plate_nets.evaluation.dataset import load_dataset, read_photo
 from plate_nets.evaluation.detection_metrics import match
 from plate_nets.evaluation.evaluate import boxes_of
-from plate_nets.plates import default_scheme
 from plate_nets.recognition.decoding import DecodingSettings
 from plate_nets.recognition.detection import DetectionSettings
 from plate_nets.recognition.local import LocalReader

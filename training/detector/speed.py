@@ -19,11 +19,11 @@ from rich.console import Console
 
 from benchmarks.callers.pictures import drawn_picture
 from benchmarks.report.report import Report
+from plate_nets.common.errors import PlateError
 from plate_nets.contract import YOLO
-from plate_nets.errors import PlateError
 from plate_nets.networks.checkpoint import weights_path
+from plate_nets.networks.runtimes.networks import load_network, released
 from plate_nets.recognition.detection import DetectionSettings, PlateDetector
-from plate_nets.runtimes.networks import load_network, released
 from training.command import errors_in_one_line
 from training.detector.trainer import environment
 

@@ -18,18 +18,18 @@ from numpy.typing import NDArray
 from rich.progress import track
 from safetensors.torch import load_file
 
-from plate_nets.errors import WeightsError
+from plate_nets.common.errors import WeightsError
 from plate_nets.evaluation.dataset import read_photo
 from plate_nets.evaluation.evaluate import pictures_below
+from plate_nets.networks.runtimes.networks import default_repository, first_versions, load_converted
+from plate_nets.networks.runtimes.openvino import compile_model, has_bfloat16
+from plate_nets.networks.runtimes.rows import best_rows, row_scores
 from plate_nets.networks.yolov5 import YOLOv5n
 from plate_nets.recognition.corners import CornerFinder
 from plate_nets.recognition.detection import DetectionSettings, PlateDetector
 from plate_nets.recognition.finder import PlateFinder
 from plate_nets.recognition.geometry import Letterbox, clip
 from plate_nets.recognition.overlap import iou
-from plate_nets.runtimes.networks import default_repository, first_versions, load_converted
-from plate_nets.runtimes.openvino import compile_model, has_bfloat16
-from plate_nets.runtimes.rows import best_rows, row_scores
 from plate_nets.types import VEHICLES, Frame
 from training.command import errors_in_one_line
 from training.detector.names import from_package

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import matplotlib
 
-from plate_nets.errors import DatasetError
+from plate_nets.common.errors import DatasetError
 from training.detector.job import CLOCK, Job
 
 

@@ -18,9 +18,9 @@ from torch import Tensor
 
 from plate_nets.evaluation.coding import code_jpeg
 from plate_nets.evaluation.dataset import read_photo
+from plate_nets.networks.runtimes.torchscript import detector_input
 from plate_nets.recognition.geometry import GREY
 from plate_nets.recognition.overlap import inside, iou
-from plate_nets.runtimes.torchscript import detector_input
 from plate_nets.types import Boxes, Frame
 from training.detector.loss import DOUBTFUL
 from training.detector.objects import KINDS, PLATE, Objects

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from plate_nets.errors import InputError
-from plate_nets.plates import DEFAULT_SCHEME, load_scheme, load_schemes
+from plate_nets.common.errors import InputError
+from plate_nets.countries import DEFAULT_SCHEME, load_scheme, load_schemes
 from training import loop
 from training.command import errors_in_one_line
 from training.reader.real import load_foreign, load_real

@@ -17,8 +17,9 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from plate_nets.common.errors import DatasetError, WeightsError
 from plate_nets.contract import LPRNET, STN
-from plate_nets.errors import DatasetError, WeightsError
+from plate_nets.countries import default_scheme
 from plate_nets.evaluation.calibration import calibration_error, log_loss, reliability
 from plate_nets.evaluation.dataset import load_dataset, read_photo
 from plate_nets.evaluation.evaluate import boxes_of
@@ -26,7 +27,6 @@ from plate_nets.evaluation.reading_metrics import ReadPlate
 from plate_nets.networks.checkpoint import WEIGHTS, read_metadata, save_weights
 from plate_nets.networks.lprnet import LPRNet
 from plate_nets.networks.registry import NETWORKS
-from plate_nets.plates import default_scheme
 from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder
 from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.quads import lines_of

@@ -8,7 +8,7 @@ from dataclasses import replace
 import cv2
 import numpy as np
 
-from plate_nets.plates import PlateScheme
+from plate_nets.countries import PlateScheme
 from plate_nets.types import Frame
 from training.reader.real import RealPlate
 from training.reader.shuffle import layout_of_text

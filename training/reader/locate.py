@@ -20,9 +20,9 @@ import numpy as np
 import typer
 from rich.progress import track
 
+from plate_nets.countries import load_scheme
 from plate_nets.evaluation.dataset import COLUMNS, REQUIRED, Label, csv_rows, load_dataset, read_photo
 from plate_nets.evaluation.evaluate import boxes_of
-from plate_nets.plates import load_scheme
 from plate_nets.recognition.geometry import GREY
 from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.overlap import iou

@@ -12,10 +12,10 @@ import cv2
 import numpy as np
 import typer
 
+from plate_nets.countries import PlateScheme, default_scheme
 from plate_nets.evaluation.dataset import load_dataset
 from plate_nets.evaluation.evaluate import evaluate_given
 from plate_nets.evaluation.reading_metrics import ReadPlate
-from plate_nets.plates import PlateScheme, default_scheme
 from plate_nets.recognition.decoding import DecodingSettings
 from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.rectification import box_quads

@@ -9,9 +9,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from plate_nets.countries import PlateScheme, load_schemes
 from plate_nets.evaluation.coding import reduced
 from plate_nets.evaluation.dataset import REQUIRED, Label, csv_rows, load_dataset, read_photo
-from plate_nets.plates import PlateScheme, load_schemes
 from plate_nets.recognition.quads import lines_of
 from plate_nets.recognition.rectification import order_corners
 from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, STEPS, Frame

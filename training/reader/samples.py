@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.errors import InputError
-from plate_nets.plates import PlateScheme
+from plate_nets.common.errors import InputError
+from plate_nets.countries import PlateScheme
 from plate_nets.recognition.geometry import normalized
 from plate_nets.types import Crops, Frame
 from training.reader.covered import can_cover, cover

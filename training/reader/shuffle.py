@@ -11,8 +11,8 @@ from itertools import pairwise
 import cv2
 import numpy as np
 
-from plate_nets.plates import PlateScheme
-from plate_nets.plates.scheme import Fit
+from plate_nets.countries import PlateScheme
+from plate_nets.countries.scheme import Fit
 from plate_nets.types import Frame
 from training.reader.real import RealPlate
 from training.synthesis.camera import edge_height

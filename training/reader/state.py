@@ -5,12 +5,12 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
+from plate_nets.common.errors import WeightsError
 from plate_nets.contract import reader_network
-from plate_nets.errors import WeightsError
+from plate_nets.countries import PlateScheme
 from plate_nets.networks.checkpoint import load_weights, read_metadata, read_weights, scheme_marks
 from plate_nets.networks.lprnet import LPRNet
 from plate_nets.networks.stn import STN
-from plate_nets.plates import PlateScheme
 from training.checkpoint import TrainingState
 
 ARCHITECTURE = "stn+lprnet/2"

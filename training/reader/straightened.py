@@ -7,7 +7,7 @@ from typing import Literal
 import cv2
 import numpy as np
 
-from plate_nets.plates import PlateScheme
+from plate_nets.countries import PlateScheme
 from plate_nets.recognition.quads import quad_size
 from plate_nets.recognition.rectification import RectificationSettings, straighten
 from plate_nets.types import CROP_HEIGHT, Frame

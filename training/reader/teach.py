@@ -14,9 +14,9 @@ import typer
 from rich.progress import track
 
 from benchmarks.measures.other_reader import OtherReader
+from plate_nets.countries import load_schemes
 from plate_nets.evaluation.dataset import load_dataset, read_photo
 from plate_nets.evaluation.evaluate import boxes_of
-from plate_nets.plates import load_schemes
 from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.rectification import quad_boxes
 from training.command import errors_in_one_line

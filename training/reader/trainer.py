@@ -9,8 +9,8 @@ from torch.nn import functional
 from torch.utils.tensorboard.writer import SummaryWriter
 
 from plate_nets.contract import reader_network
+from plate_nets.countries import PlateScheme
 from plate_nets.networks.checkpoint import save_weights
-from plate_nets.plates import PlateScheme
 from plate_nets.types import STEPS
 from training.loop import Trainer, mixed_precision
 from training.reader.samples import Batch

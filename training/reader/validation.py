@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from torch import nn
 
+from plate_nets.countries import PlateScheme
 from plate_nets.evaluation.dataset import load_dataset, read_photo
 from plate_nets.evaluation.evaluate import boxes_of
-from plate_nets.plates import PlateScheme
 from plate_nets.recognition.detection import DetectionSettings
 from plate_nets.recognition.quads import lines_of
 from plate_nets.recognition.rectification import crop_rectified, order_corners

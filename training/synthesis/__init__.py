@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plate_nets.plates import PlateScheme
+from plate_nets.countries import PlateScheme
 from plate_nets.types import Frame
 from training.synthesis import camera, perspective, plates, surroundings, texts
 from training.synthesis.layouts.layout import HEIGHT, WIDTH, PlateLayout

@@ -9,8 +9,8 @@ import typer
 from rich.console import Console
 from rich.progress import Progress, track
 
-from plate_nets.plates import DEFAULT_SCHEME, load_scheme
-from plate_nets.runtimes.precision import CROPS, SCENE
+from plate_nets.countries import DEFAULT_SCHEME, load_scheme
+from plate_nets.networks.runtimes.precision import CROPS, SCENE
 from training.command import errors_in_one_line
 from training.picture_file import save_picture
 from training.synthesis import synthesize

@@ -14,10 +14,10 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.errors import InputError
+from plate_nets.common.errors import InputError
+from plate_nets.common.extras import needs
+from plate_nets.countries import PlateScheme
 from plate_nets.evaluation.video_truth import TrueFrame, TruePlate
-from plate_nets.extras import needs
-from plate_nets.plates import PlateScheme
 from plate_nets.types import Frame
 from training.synthesis import camera, cars, plates, scene, street, texts
 from training.synthesis.drawing import Pinhole, Quad, blend

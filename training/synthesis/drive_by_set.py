@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from plate_nets.plates import PlateScheme
+from plate_nets.countries import PlateScheme
 from training.synthesis.drive_by import DriveBySettings, LightName, truth_path, write_drive_by
 
 CameraName = Literal["good", "600", "300", "cheap"]

@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.errors import InputError
+from plate_nets.common.errors import InputError
 from training.synthesis.gost import GLYPHS, Glyph
 from training.synthesis.typefaces import GOST, SKELETON, glyph
 

@@ -7,9 +7,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.errors import InputError
-from plate_nets.plates import PlateScheme
-from plate_nets.plates.drawing import Colour
+from plate_nets.common.errors import InputError
+from plate_nets.countries import PlateScheme
+from plate_nets.countries.drawing import Colour
 from plate_nets.types import Frame
 from training.synthesis import glyphs
 from training.synthesis.layouts import layout_of

@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.plates import PlateScheme
+from plate_nets.countries import PlateScheme
 from plate_nets.recognition.rectification import quad_boxes
 from plate_nets.types import Box, Boxes, Frame
 from training.synthesis import cars, plates, street, texts

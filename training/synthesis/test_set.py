@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from plate_nets.errors import DatasetError
+from plate_nets.common.errors import DatasetError
+from plate_nets.countries import PlateScheme
 from plate_nets.evaluation.dataset import COLUMNS
-from plate_nets.plates import PlateScheme
 from plate_nets.types import Frame
 from training.picture_file import save_picture
 from training.synthesis import camera, drawn_plate, placed, texts

@@ -1,9 +1,9 @@
-"""The `plate_recognition` model, see `plate_nets.python_backend.recognition`."""
+"""The `plate_recognition` model, see `plate_nets.triton.backend.recognition`."""
 
 from collections.abc import Mapping, Sequence
 
-from plate_nets.python_backend.recognition import Recognition
-from plate_nets.python_backend.triton import Request, Response
+from plate_nets.triton.backend.recognition import Recognition
+from plate_nets.triton.backend.triton import Request, Response
 
 
 class TritonPythonModel:

@@ -1,9 +1,9 @@
-"""The `yolo` model, see `plate_nets.python_backend.detector`."""
+"""The `yolo` model, see `plate_nets.triton.backend.detector`."""
 
 from collections.abc import Mapping, Sequence
 
-from plate_nets.python_backend.detector import Detector
-from plate_nets.python_backend.triton import Request, Response
+from plate_nets.triton.backend.detector import Detector
+from plate_nets.triton.backend.triton import Request, Response
 
 
 class TritonPythonModel:

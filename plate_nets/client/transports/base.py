@@ -9,14 +9,14 @@ from http.client import HTTPException
 from pathlib import Path
 from typing import Any, TypeVar
 
-from plate_nets.answers import CONTROL_KEY, find_answer
 from plate_nets.client.retry import ask
 from plate_nets.client.transports.calls import Call
 from plate_nets.client.url import ServerAddress
-from plate_nets.closing import Closing
-from plate_nets.control_key import KEY_VARIABLE
-from plate_nets.errors import ConnectionLost, DeadlineExceeded, InputError, ServerError, ServerUnavailable
-from plate_nets.proxies import Proxy
+from plate_nets.common.contexts import Closing
+from plate_nets.common.control_key import KEY_VARIABLE
+from plate_nets.common.error_codes import CONTROL_KEY, find_answer
+from plate_nets.common.errors import ConnectionLost, DeadlineExceeded, InputError, ServerError, ServerUnavailable
+from plate_nets.common.proxies import Proxy
 
 QUIET = 8.0
 """Seconds without an answer after which the client checks that the server is alive."""
@@ -65,7 +65,7 @@ class Transport(Closing, ABC):
         """Send a call, and return its result within ``seconds``.
 
         Raises:
-            PlateError: it failed; see `plate_nets.answers` for which error.
+            PlateError: it failed; see `plate_nets.common.error_codes` for which error.
         """
 
     def ask(self, call_for: Callable[[float], Call[T]], timeout: float, retries: int) -> T:

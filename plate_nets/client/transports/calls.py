@@ -13,8 +13,8 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from plate_nets.common.errors import ServerError
 from plate_nets.contract import ModelSpec, TensorSpec
-from plate_nets.errors import ServerError
 
 T_co = TypeVar("T_co", covariant=True)
 Json = dict[str, Any]

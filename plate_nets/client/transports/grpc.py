@@ -10,9 +10,9 @@ from tritonclient.utils import InferenceServerException
 
 from plate_nets.client.transports.base import QUIET, SILENT, ClientTransport, ServerAccess
 from plate_nets.client.transports.calls import Call
-from plate_nets.control_key import metadata as key_metadata
-from plate_nets.errors import ConnectionLost, ServerError
-from plate_nets.proxies import proxy_for
+from plate_nets.common.control_key import metadata as key_metadata
+from plate_nets.common.errors import ConnectionLost, ServerError
+from plate_nets.common.proxies import proxy_for
 
 # By default, gRPC's pauses between two attempts to connect grow to 2 minutes, in which every call fails at once
 _CHANNEL_OPTIONS = (

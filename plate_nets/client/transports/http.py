@@ -14,8 +14,8 @@ from tritonclient.utils import InferenceServerException
 
 from plate_nets.client.transports.base import QUIET, SILENT, ClientTransport, ServerAccess
 from plate_nets.client.transports.calls import Call
-from plate_nets.control_key import headers as key_headers
-from plate_nets.errors import ConnectionLost, DeadlineExceeded
+from plate_nets.common.control_key import headers as key_headers
+from plate_nets.common.errors import ConnectionLost, DeadlineExceeded
 
 os.register_at_fork(after_in_child=gevent.reinit)  # without it a forked child cannot connect
 

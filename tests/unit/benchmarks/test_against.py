@@ -10,7 +10,7 @@ from benchmarks.callers.version import CHECKOUT, version_folder
 from benchmarks.measures.against import ROUNDS, measure_against, ratio_row
 from benchmarks.measures.machine import Others, ahead_of_others
 from benchmarks.report.tables import tables
-from plate_nets.errors import InputError
+from plate_nets.common.errors import InputError
 
 
 def test_a_ratio_is_the_median_of_the_rounds_with_their_spread() -> None:

@@ -24,7 +24,7 @@ from benchmarks.report.report import Report
 from benchmarks.report.tables import Table, tables
 from benchmarks.server.statistics import by_model, difference, stage_ms
 from plate_nets.cli import guarded
-from plate_nets.errors import InputError
+from plate_nets.common.errors import InputError
 
 
 def test_latency_is_in_percentiles() -> None:

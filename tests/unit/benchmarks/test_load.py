@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.callers.pictures import Picture, drawn_picture
 from benchmarks.load import GIVE_UP, WARM_UP, closed_load, open_load
-from plate_nets.errors import PlateError, ServerError, ServerUnavailable
+from plate_nets.common.errors import PlateError, ServerError, ServerUnavailable
 
 PICTURES = [drawn_picture(plates, (96, 160)) for plates in (0, 1)]
 

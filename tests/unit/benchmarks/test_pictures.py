@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from benchmarks.callers.pictures import FULL_HD, HD, MOST_PLATES, drawn_picture, folder_pictures
+from plate_nets.common.errors import InputError
 from plate_nets.contract import YOLO
-from plate_nets.errors import InputError
+from plate_nets.networks.runtimes.networks import load_network, released
 from plate_nets.recognition.detection import PlateDetector
-from plate_nets.runtimes.networks import load_network, released
 
 
 @pytest.fixture(scope="module")

@@ -26,12 +26,12 @@ from typer.testing import CliRunner
 import plate_nets.cli
 from plate_nets.cli import app
 from plate_nets.cli.read import Source, find_pictures
-from plate_nets.errors import DeadlineExceeded, InputError, ModelDied, ServerError, ServerUnavailable
-from plate_nets.plates.designs import UNKNOWN
+from plate_nets.common.errors import DeadlineExceeded, InputError, ModelDied, ServerError, ServerUnavailable
+from plate_nets.countries.designs import UNKNOWN
 from plate_nets.recognition.left_out import LeftOut
-from plate_nets.supervision.events import Status
-from plate_nets.supervision.health_endpoint import HealthEndpoint
-from plate_nets.supervision.metrics import StatusCollector
+from plate_nets.triton.supervision.events import Status
+from plate_nets.triton.supervision.health_endpoint import HealthEndpoint
+from plate_nets.triton.supervision.metrics import StatusCollector
 from plate_nets.types import CORNER_COLUMNS, PLATE_COLUMNS, VEHICLE_COLUMNS, Box, Plate, Reading
 from tests.frames import compose, encode
 
@@ -496,8 +496,8 @@ def test_an_interrupted_swap_names_the_command_to_check(tmp_path: Path, monkeypa
     def interrupted(*_arguments: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("plate_nets.swap.controller.Controller.states", lambda *_arguments: {})
-    monkeypatch.setattr("plate_nets.swap.swap.roll_back", interrupted)
+    monkeypatch.setattr("plate_nets.triton.swap.controller.Controller.states", lambda *_arguments: {})
+    monkeypatch.setattr("plate_nets.triton.swap.swap.roll_back", interrupted)
     result = CliRunner().invoke(app, ["swap", "stn", "--back", "--model-repository", str(tmp_path)])
     assert result.exit_code == plate_nets.cli.INTERRUPTED
     assert result.stderr == "plates: interrupted; `plates swap stn --list` says which version answers\n"

@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 from plate_nets.cli import app
 from plate_nets.cli.options import use_detail
 from plate_nets.contract import YOLO
-from plate_nets.python_backend.settings import read_settings
 from plate_nets.recognition.detection import DetectionSettings
 from plate_nets.recognition.health import known_picture
+from plate_nets.triton.backend.settings import read_settings
 from plate_nets.types import DEFAULT_DETAIL
 
 

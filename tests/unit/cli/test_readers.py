@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 from plate_nets.cli import app
 from plate_nets.cli.readers import local_reader, reads_in_process, waiting
 from plate_nets.cli.web import open_backend
-from plate_nets.errors import InputError, MissingExtra, WeightsError
-from plate_nets.plates import default_scheme
+from plate_nets.common.errors import InputError, MissingExtra, WeightsError
+from plate_nets.countries import default_scheme
 from plate_nets.recognition.health import check_health, known_picture
 from plate_nets.recognition.reader import FrameLimits
 from plate_nets.web.settings import WebSettings

@@ -7,9 +7,9 @@ from typer.testing import CliRunner
 
 from plate_nets.cli import app
 from plate_nets.cli.options import SCHEME_VARIABLE, use_schemes
+from plate_nets.common.errors import SchemeError
 from plate_nets.contract import PLATE_RECOGNITION
-from plate_nets.errors import SchemeError
-from plate_nets.python_backend.settings import SchemeSettings, read_settings
+from plate_nets.triton.backend.settings import SchemeSettings, read_settings
 from tests.schemes import write_testland
 
 

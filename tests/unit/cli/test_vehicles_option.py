@@ -12,12 +12,12 @@ import pytest
 from typer.testing import CliRunner
 
 from plate_nets.batch import readers
+from plate_nets.cameras.cameras_file import load_cameras
 from plate_nets.cli import app
 from plate_nets.cli.options import DETAIL_VARIABLE
 from plate_nets.recognition.detection import DetectionSettings
 from plate_nets.recognition.local import LocalReader
 from plate_nets.types import VEHICLE_COLUMNS
-from plate_nets.video.cameras_file import load_cameras
 from tests.clips import TEXT, passing, write_clip
 from tests.frames import Placed, compose, encode
 from tests.vehicles import bus_reader

@@ -209,7 +209,7 @@ def test_the_saved_video_shows_hashes_too(clip: Path, monkeypatch: pytest.Monkey
         drawn.update(plate.reading.text for plate in plates)
         return annotate(frame, plates)
 
-    monkeypatch.setattr("plate_nets.video.overlay.annotate", note)
+    monkeypatch.setattr("plate_nets.cameras.overlay.annotate", note)
     arguments = ["watch", str(clip), "--local", "--hash", "--json", "--save-video", "drawn.mp4"]
     found = CliRunner().invoke(app, arguments, env={SALT_VARIABLE: "a"})
     assert drawn == {"", json.loads(found.stdout.splitlines()[-1])["plate"]}

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from plate_nets.client import PlateClient, WireProtocol, plates
-from plate_nets.errors import (
+from plate_nets.common.errors import (
     ConnectionLost,
     DeadlineExceeded,
     InputError,
@@ -257,7 +257,7 @@ def test_the_client_needs_no_torch(module: str) -> None:
     assert found.stdout.split() == []
 
 
-SERVED = tuple(f"plate_nets.python_backend.{name}" for name in ("recognition", "detector", "network_model"))
+SERVED = tuple(f"plate_nets.triton.backend.{name}" for name in ("recognition", "detector", "network_model"))
 
 
 @pytest.mark.parametrize("module", SERVED)

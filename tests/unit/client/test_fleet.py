@@ -15,8 +15,7 @@ from plate_nets.client.fleet import FleetTransport
 from plate_nets.client.transports import Transport
 from plate_nets.client.transports.calls import Call, is_model_ready, server_metadata
 from plate_nets.client.url import ServerAddress
-from plate_nets.contract import PLATE_RECOGNITION
-from plate_nets.errors import (
+from plate_nets.common.errors import (
     ConnectionLost,
     DeadlineExceeded,
     InputError,
@@ -26,6 +25,7 @@ from plate_nets.errors import (
     ServerOverloaded,
     ServerUnavailable,
 )
+from plate_nets.contract import PLATE_RECOGNITION
 from tests.unit.client.conftest import Clock
 
 URLS = ("grpc://a", "grpc://b")

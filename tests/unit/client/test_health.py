@@ -4,7 +4,7 @@ import cv2
 import numpy as np
 import pytest
 
-from plate_nets.errors import ServerError
+from plate_nets.common.errors import ServerError
 from plate_nets.recognition.health import check_health, known_picture
 from plate_nets.types import Box, Frame, Plate, Reading
 

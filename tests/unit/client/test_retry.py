@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from plate_nets.client.retry import FIRST_PAUSE, LONGEST_PAUSE, ask
-from plate_nets.errors import (
+from plate_nets.common.errors import (
     AccessDenied,
     ConnectionLost,
     DeadlineExceeded,

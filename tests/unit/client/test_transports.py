@@ -40,8 +40,7 @@ from plate_nets.client.transports.calls import (
     unload,
     unregister_memory,
 )
-from plate_nets.contract import ModelSpec, TensorSpec
-from plate_nets.errors import (
+from plate_nets.common.errors import (
     AccessDenied,
     ConnectionLost,
     DeadlineExceeded,
@@ -53,6 +52,7 @@ from plate_nets.errors import (
     ServerOverloaded,
     ServerUnavailable,
 )
+from plate_nets.contract import ModelSpec, TensorSpec
 from tests.fakes.stub_server import CONFIG, METADATA, VERSION, StubServer, stub_server
 
 SECONDS = 60.0

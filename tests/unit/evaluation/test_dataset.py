@@ -7,9 +7,9 @@ import cv2
 import numpy as np
 import pytest
 
-from plate_nets.errors import DatasetError
+from plate_nets.common.errors import DatasetError
+from plate_nets.countries import default_scheme
 from plate_nets.evaluation.dataset import COLUMNS, REQUIRED, load_dataset, read_photo
-from plate_nets.plates import default_scheme
 from tests import bombs
 
 GOOD = "a.png,1,2,30,12,A123BC77,1,2,30,2,30,12,1,12"

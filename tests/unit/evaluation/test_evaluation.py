@@ -13,6 +13,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from plate_nets.cli import app
+from plate_nets.countries import default_scheme
 from plate_nets.evaluation.calibration import calibration_error, reliability
 from plate_nets.evaluation.dataset import COLUMNS, load_dataset
 from plate_nets.evaluation.evaluate import Outcome, evaluate_detected, evaluate_given, plate_height
@@ -28,7 +29,6 @@ from plate_nets.evaluation.reading_metrics import (
 )
 from plate_nets.evaluation.report import PlateFree, figures, print_figures, save_curves
 from plate_nets.evaluation.sheet import save_sheet
-from plate_nets.plates import default_scheme
 from plate_nets.recognition.geometry import crop_plates
 from plate_nets.recognition.rectification import box_quads
 from plate_nets.types import Box, Boxes, Crops, Frame, Plate, PlateCrops, Reading

@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from plate_nets.errors import DatasetError
+from plate_nets.common.errors import DatasetError
+from plate_nets.countries import default_scheme
 from plate_nets.evaluation.calibration import log_loss
 from plate_nets.evaluation.event_scores import FinalText, event_reliability, gate_costs, right_by_height
 from plate_nets.evaluation.evidence import ReadFrame, load_evidence, save_evidence, stored_or_read
-from plate_nets.plates import default_scheme
 from tests.commands import invoke
-from tests.unit.video.traffic import plate
+from tests.unit.cameras.traffic import plate
 from training.calibrate_events import main
 from training.synthesis.drive_by import DriveBySettings, write_drive_by
 

@@ -8,7 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from plate_nets.cli import app
-from plate_nets.errors import DatasetError
+from plate_nets.common.errors import DatasetError
+from plate_nets.countries import default_scheme
 from plate_nets.evaluation.evidence import ReadFrame
 from plate_nets.evaluation.video import (
     Clip,
@@ -21,9 +22,8 @@ from plate_nets.evaluation.video import (
     read_clip,
 )
 from plate_nets.evaluation.video_truth import TrueFrame, TruePlate, load_truth
-from plate_nets.plates import default_scheme
 from plate_nets.types import Frame, Plate
-from tests.unit.video.traffic import plate
+from tests.unit.cameras.traffic import plate
 from training.synthesis.drive_by import DriveBySettings, write_drive_by
 
 RUSSIA = default_scheme()

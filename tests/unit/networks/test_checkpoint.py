@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from safetensors.numpy import save_file
 from torch import nn
 
-from plate_nets.errors import WeightsError
+from plate_nets.common.errors import WeightsError
+from plate_nets.countries import default_scheme, load_scheme
 from plate_nets.networks.checkpoint import (
     check_scheme,
     load_weights,
@@ -24,7 +25,6 @@ from plate_nets.networks.checkpoint import (
 )
 from plate_nets.networks.lprnet import LPRNet
 from plate_nets.networks.stn import STN
-from plate_nets.plates import default_scheme, load_scheme
 from tests.limited import in_little_memory
 from tests.schemes import TESTLAND, make_testland, write_testland
 

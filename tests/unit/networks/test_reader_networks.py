@@ -4,10 +4,10 @@ import pytest
 import torch
 from torch import nn
 
+from plate_nets.countries import default_scheme
 from plate_nets.networks.lprnet import LPRNet, normalize_by_power
 from plate_nets.networks.registry import NETWORKS
 from plate_nets.networks.stn import STN
-from plate_nets.plates import default_scheme
 
 
 def shipped(name: str) -> nn.Module:

@@ -6,9 +6,9 @@ import sys
 import pytest
 
 from plate_nets.contract import CROP_DIMS, MODELS, READERS
+from plate_nets.countries import default_scheme
 from plate_nets.networks.checkpoint import read_sums
 from plate_nets.networks.registry import NETWORKS
-from plate_nets.plates import default_scheme
 
 WITHOUT_TORCH = """
 import sys

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from plate_nets.contract import COUNTRY
-from plate_nets.plates import joined, load_scheme, load_schemes
-from plate_nets.plates.designs import CLASSES, DESIGNS, GROUNDS, UNKNOWN
+from plate_nets.countries import joined, load_scheme, load_schemes
+from plate_nets.countries.designs import CLASSES, DESIGNS, GROUNDS, UNKNOWN
 from plate_nets.recognition.appearance import LEAST_FAVOUR, Appearance, appearances
 from plate_nets.recognition.decoding import most_probable
 from plate_nets.recognition.schemes import SchemeDecoder, best_of

@@ -7,8 +7,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plate_nets.errors import InputError
+from plate_nets.common.errors import InputError
 from plate_nets.networks.corners import CornerNet
+from plate_nets.networks.runtimes.openvino import compile_torch
 from plate_nets.recognition.corners import (
     CornerFinder,
     CornerSettings,
@@ -34,7 +35,6 @@ from plate_nets.recognition.rectification import (
     warp_quad,
     widen,
 )
-from plate_nets.runtimes.openvino import compile_torch
 from plate_nets.types import WINDOW_HEIGHT, WINDOW_WIDTH
 
 SQUARE = np.array([[10, 10], [60, 10], [60, 20], [10, 20]], np.float32)

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from plate_nets.errors import ContractError
-from plate_nets.plates import PlateScheme, default_scheme, joined, load_schemes
+from plate_nets.common.errors import ContractError
+from plate_nets.countries import PlateScheme, default_scheme, joined, load_schemes
 from plate_nets.recognition.decoding import (
     DecodingSettings,
     PlateDecoder,

@@ -5,9 +5,9 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from plate_nets.errors import InputError
+from plate_nets.common.errors import InputError
+from plate_nets.networks.runtimes.detector import NEGLIGIBLE
 from plate_nets.recognition.detection import DetectionSettings, PlateDetector, distinct, select
-from plate_nets.runtimes.detector import NEGLIGIBLE
 from plate_nets.types import Detail
 
 

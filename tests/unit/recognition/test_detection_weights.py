@@ -4,14 +4,14 @@ import cv2
 import numpy as np
 import pytest
 
+from plate_nets.countries import default_scheme
 from plate_nets.evaluation.dataset import load_dataset, read_photo
 from plate_nets.networks.checkpoint import load_weights, weights_path
+from plate_nets.networks.runtimes.torchscript import TorchDetector
 from plate_nets.networks.yolov5 import YOLOv5n
-from plate_nets.plates import default_scheme
 from plate_nets.recognition.detection import PlateDetector
 from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.overlap import iou
-from plate_nets.runtimes.torchscript import TorchDetector
 from plate_nets.types import Frame
 from tests.paths import PHOTOS, needs_photos
 from training.synthesis.scene import render_scene

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from PIL import Image, ImageOps
 from PIL.PngImagePlugin import PngInfo
 
-from plate_nets.errors import InputError, InputTooLarge
+from plate_nets.common.errors import InputError, InputTooLarge
 from plate_nets.recognition.encoded import MAX_SCANNED_PIXELS, DamagedPicture, inspect
 from plate_nets.recognition.images import FORMATS, decode_image
 from plate_nets.recognition.reader import FrameLimits

@@ -9,7 +9,7 @@ import pillow_heif
 import pytest
 from PIL import Image
 
-from plate_nets.errors import InputError, InputTooLarge
+from plate_nets.common.errors import InputError, InputTooLarge
 from plate_nets.recognition.heif import Unreadable, check_heif, is_heif
 from plate_nets.recognition.images import decode_image
 from plate_nets.recognition.reader import FrameLimits

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from plate_nets.errors import InputError, InputTooLarge
+from plate_nets.common.errors import InputError, InputTooLarge
 from plate_nets.recognition.images import check_image, decode_image, load_picture
 from plate_nets.recognition.reader import FrameLimits
 from tests.frames import Placed, compose, encode

@@ -16,14 +16,14 @@ import pytest
 
 import plate_nets
 from plate_nets.client import PlateClient
-from plate_nets.errors import InputError, InputTooLarge, WeightsError
+from plate_nets.common.errors import InputError, InputTooLarge, WeightsError
+from plate_nets.countries import default_scheme
 from plate_nets.evaluation.dataset import load_dataset
-from plate_nets.plates import default_scheme
+from plate_nets.networks.runtimes.networks import Networks, Runtime, load_converted
 from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder
 from plate_nets.recognition.health import check_health, known_picture
 from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.reader import FrameLimits, GatedReader
-from plate_nets.runtimes.networks import Networks, Runtime, load_converted
 from plate_nets.types import Frame, Plate
 from tests.frames import Placed, compose, encode
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from plate_nets.common.errors import ContractError
 from plate_nets.contract import COUNTRY, CROP_DIMS
-from plate_nets.errors import ContractError
-from plate_nets.plates import PlateScheme, default_scheme, load_scheme, load_schemes
-from plate_nets.plates.designs import DESIGNS, GROUNDS, UNKNOWN
+from plate_nets.countries import PlateScheme, default_scheme, load_scheme, load_schemes
+from plate_nets.countries.designs import DESIGNS, GROUNDS, UNKNOWN
 from plate_nets.recognition.appearance import Appearance
 from plate_nets.recognition.geometry import clip
 from plate_nets.recognition.options import ReadOptions

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from plate_nets.errors import InputError, SchemeError
-from plate_nets.plates import PlateScheme, default_scheme, load_scheme, load_schemes
+from plate_nets.common.errors import InputError, SchemeError
+from plate_nets.countries import PlateScheme, default_scheme, load_scheme, load_schemes
 from plate_nets.recognition.schemes import SchemeDecoder, best_of, evidence_of
 from plate_nets.types import STEPS, Logits, Reading
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from plate_nets.plates import default_scheme
+from plate_nets.countries import default_scheme
 from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder, at_height, most_probable
 from plate_nets.recognition.options import ReadOptions
 from plate_nets.recognition.pipeline import PlateReader, split_rows, take_rows

@@ -4,7 +4,7 @@ import cv2
 import numpy as np
 import pytest
 
-from plate_nets.plates import default_scheme
+from plate_nets.countries import default_scheme
 from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.reader import VehicleReader
 from plate_nets.recognition.square_pixels import AspectReader, Stretch, parse_aspect

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from plate_nets.plates import default_scheme
+from plate_nets.countries import default_scheme
 from plate_nets.recognition.vehicles import rows_of, vehicles_of, with_vehicles
 from plate_nets.types import Box, Plate, Reading, Vehicle
 from training.synthesis.scene import render_scene

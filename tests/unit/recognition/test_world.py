@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from plate_nets.plates import load_scheme, load_schemes
-from plate_nets.plates.designs import GROUNDS, UNKNOWN
+from plate_nets.countries import load_scheme, load_schemes
+from plate_nets.countries.designs import GROUNDS, UNKNOWN
 from plate_nets.recognition.local import LocalReader
 from plate_nets.types import Frame
 from tests.frames import Placed, compose

@@ -7,8 +7,8 @@ from starlette.datastructures import URL
 from starlette.requests import HTTPConnection
 from starlette.types import Message, Receive, Scope, Send
 
-from plate_nets.answers import NO_ACCESS, TOO_MANY
-from plate_nets.errors import InputError
+from plate_nets.common.error_codes import NO_ACCESS, TOO_MANY
+from plate_nets.common.errors import InputError
 from plate_nets.web.access import Access, Rate
 from plate_nets.web.faults import Refused, fault_of
 from plate_nets.web.guard import Guard

@@ -8,7 +8,7 @@ import pytest
 
 from plate_nets.client import PlateClient
 from plate_nets.contract import needed
-from plate_nets.plates import default_scheme
+from plate_nets.countries import default_scheme
 from plate_nets.types import Frame, Plate
 from plate_nets.web.health import Backend, Health
 from tests.fakes.stub_server import METADATA, stub_server

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from plate_nets.sinks.base import Record
-from plate_nets.sinks.sqlite import SqliteSink
+from plate_nets.events.sinks.base import Record
+from plate_nets.events.sinks.sqlite import SqliteSink
 from plate_nets.web.store import EventFilter, EventStore
 from tests.events import event
 from tests.waiting import eventually

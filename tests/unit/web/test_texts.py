@@ -6,9 +6,9 @@ from typing import Any, get_args
 
 import pytest
 
-from plate_nets.answers import OURS, WEB
-from plate_nets.plates import default_scheme
-from plate_nets.plates.designs import GROUNDS
+from plate_nets.common.error_codes import OURS, WEB
+from plate_nets.countries import default_scheme
+from plate_nets.countries.designs import GROUNDS
 from plate_nets.types import Side
 from plate_nets.web.texts import LANGUAGES, load_texts, preferred
 from tests.paths import ROOT

@@ -9,7 +9,7 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.types import Message, Receive
 
-from plate_nets.errors import InputError, InputTooLarge, ServerOverloaded
+from plate_nets.common.errors import InputError, InputTooLarge, ServerOverloaded
 from plate_nets.web.settings import WebSettings
 from plate_nets.web.uploads import Uploads, in_slices, read_form
 

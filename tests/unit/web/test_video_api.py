@@ -8,7 +8,7 @@ import pytest
 from starlette.requests import Request
 from starlette.types import Message
 
-from plate_nets.plates import default_scheme
+from plate_nets.countries import default_scheme
 from plate_nets.recognition.local import LocalReader
 from plate_nets.web.access import Access, Caller
 from plate_nets.web.settings import WebSettings

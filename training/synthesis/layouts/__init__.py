@@ -4,9 +4,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from plate_nets.plates import PlateScheme
-from plate_nets.plates.drawing import Colour
-from plate_nets.plates.scheme import Fit
+from plate_nets.countries import PlateScheme
+from plate_nets.countries.drawing import Colour
+from plate_nets.countries.scheme import Fit
 from training.synthesis.layouts import drawn, russia, varied
 from training.synthesis.layouts.layout import PlateLayout
 

@@ -5,9 +5,9 @@ from string import ascii_uppercase, digits
 
 import numpy as np
 
-from plate_nets.errors import InputError
-from plate_nets.plates.drawing import SEAL, Disc, Line, PlateDrawing, Row, Small
-from plate_nets.plates.scheme import Fit
+from plate_nets.common.errors import InputError
+from plate_nets.countries.drawing import SEAL, Disc, Line, PlateDrawing, Row, Small
+from plate_nets.countries.scheme import Fit
 from training.synthesis import glyphs
 from training.synthesis.layouts.layout import PlateLayout, Slot
 from training.synthesis.typefaces import GOST, TYPEFACES

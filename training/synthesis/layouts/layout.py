@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from plate_nets.plates.drawing import Band, Colour, Disc
+from plate_nets.countries.drawing import Band, Colour, Disc
 from training.synthesis.typefaces import GOST
 
 WIDTH = 520.0

@@ -7,9 +7,9 @@ mm); their characters are placed as in photos, because no drawing was available.
 
 from dataclasses import dataclass
 
-from plate_nets.plates import PlateScheme
-from plate_nets.plates.drawing import Colour
-from plate_nets.plates.scheme import PlateFormat
+from plate_nets.countries import PlateScheme
+from plate_nets.countries.drawing import Colour
+from plate_nets.countries.scheme import PlateFormat
 from training.synthesis.layouts.layout import BLACK, WHITE, PlateLayout, Slot
 
 BASELINE = 92.0

@@ -4,8 +4,8 @@ from string import ascii_uppercase
 
 import numpy as np
 
-from plate_nets.plates.drawing import SEAL, Band, Colour, Disc, Line, Row, Small
-from plate_nets.plates.scheme import Fit
+from plate_nets.countries.drawing import SEAL, Band, Colour, Disc, Line, Row, Small
+from plate_nets.countries.scheme import Fit
 from training.synthesis.layouts.drawn import in_line, in_row, small_letters
 from training.synthesis.layouts.layout import BLACK, WHITE, PlateLayout, Slot
 from training.synthesis.typefaces import TYPEFACES

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from benchmarks.variants.ensemble import EnsembleCrops
-from plate_nets.python_backend.triton import Request, Response
+from plate_nets.triton.backend.triton import Request, Response
 
 
 class TritonPythonModel:

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from benchmarks.variants.in_process import in_process_reader
-from plate_nets.python_backend.recognition import Recognition
-from plate_nets.python_backend.triton import Request, Response
+from plate_nets.triton.backend.recognition import Recognition
+from plate_nets.triton.backend.triton import Request, Response
 
 
 class TritonPythonModel:

@@ -1,0 +1,374 @@
+"""The analysis of one camera in its own thread, from frames to events: gate, reader, cars, pictures."""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Protocol, runtime_checkable
+from zoneinfo import ZoneInfo
+
+from plate_nets.cameras.capture import Capture, CaptureSettings, CaptureState
+from plate_nets.cameras.cars import Car, CarEvents
+from plate_nets.cameras.cuts import Cuts
+from plate_nets.cameras.decoding import DecodingSettings
+from plate_nets.cameras.frames import VideoFrame
+from plate_nets.cameras.gate import MotionGate
+from plate_nets.cameras.pictures import EventPictures
+from plate_nets.cameras.pixel_shape import in_own_pixels
+from plate_nets.cameras.plate_events import Camera
+from plate_nets.cameras.rate import Rate
+from plate_nets.cameras.regions import Regions
+from plate_nets.cameras.settings import CameraSettings, WatcherSettings
+from plate_nets.cameras.stay import Line
+from plate_nets.cameras.turns import Turns
+from plate_nets.common.errors import InputError, ModelDied, PlateError, ServerError, SinkError
+from plate_nets.common.threads import LastingThread, cause
+from plate_nets.events.event import PlateEvent
+from plate_nets.recognition.reader import Reader, SceneReader
+from plate_nets.recognition.square_pixels import Stretch
+from plate_nets.types import Frame, Plate, Scene, Vehicle
+
+_TICK = 0.25
+"""Maximum wait in seconds for a frame, after which the camera is checked."""
+_PATIENCE = 60.0
+"""Seconds for which a frame of a file is retried while the server is away."""
+_PAUSE = 1.0
+_SIZE_NOTICES = 60.0
+"""Minimum seconds between two notices about the pictures' size."""
+_STRETCHES = 16
+"""Shapes of pixels that are remembered, for cars whose best frame had an earlier one."""
+_MICROSECOND = 1e-6
+"""To which events round their times."""
+_VERSION_EVERY = 60.0
+"""Seconds between two questions for the version of the networks, because those of a server may be swapped."""
+
+
+@runtime_checkable
+class _Versioned(Protocol):
+    """A reader that knows the version of its networks."""
+
+    def model_version(self) -> str: ...
+
+
+@dataclass(frozen=True)
+class CameraStatus:
+    """The state of a camera; counts are since the start, rates over the last five seconds."""
+
+    camera_id: str
+    source: str
+    """Without credentials."""
+    state: CaptureState
+    cause: str | None
+    """Why it is offline or failed."""
+    read_fps: float
+    analysed_fps: float
+    read: int
+    """Pictures decoded."""
+    analysed: int
+    """Frames that were read, or without motion."""
+    unmoved: int
+    """Frames without motion."""
+    dropped: int
+    """Frames of a live source that were replaced by a newer one."""
+    failed: int
+    """Frames that the reader refused or failed to read."""
+    events: int
+    reconnections: int
+    age: float | None
+    """Seconds since the newest analysed frame arrived; None before the first."""
+    position: float
+    """Seconds of the source's own time that were decoded."""
+    length: float | None
+    """Seconds of a file, if known."""
+
+    @property
+    def is_at_work(self) -> bool:
+        """Whether pictures come; also true once a file has ended."""
+        return self.state in ("online", "ended")
+
+
+@dataclass(frozen=True)
+class AnalysedFrame:
+    """The result of one frame, for drawing or measuring."""
+
+    camera_id: str
+    frame: VideoFrame
+    plates: Sequence[Plate] | None
+    """All plates; None if nothing moved and the frame was not read."""
+    cars: tuple[Car, ...]
+    events: Sequence[PlateEvent]
+    vehicles: Sequence[Vehicle] = ()
+    """All vehicles; empty if they are not searched for."""
+
+
+class Analysis:
+    """Analyses a camera, from `start` until its source ends or `stop`.
+
+    Args:
+        deliver: called with each event; may block.
+        on_frame: called with each analysed frame, in the camera's thread.
+        notice: called with a line about each problem and its end.
+    """
+
+    def __init__(
+        self,
+        camera: CameraSettings,
+        settings: WatcherSettings,
+        reader: Reader,
+        turns: Turns,
+        deliver: Callable[[PlateEvent], None],
+        on_frame: Callable[[AnalysedFrame], None] | None,
+        notice: Callable[[str], None],
+    ) -> None:
+        self.camera = camera
+        self.error: Exception | None = None
+        """The error that ended it before its source did; None without one."""
+        self._settings = settings
+        self._reader = reader
+        self._turns = turns
+        self._deliver = deliver
+        self._on_frame = on_frame
+        self._notice = notice
+        self._regions = Regions(camera.include, camera.masks, camera.least_height)
+        self._gate = MotionGate(self._regions, settings.gate) if camera.gated else None
+        self._cuts = Cuts()
+        self._pictures = EventPictures(settings.pictures) if settings.pictures else None
+        self._cars: CarEvents | None = None
+        self._size: tuple[int, int] | None = None
+        """Height and width of the last frame, with square pixels; cars are followed in these."""
+        self._stretches: deque[tuple[float, Stretch]] = deque(maxlen=_STRETCHES)
+        """Since when frames are stretched how, Unix seconds; the newest first."""
+        self._size_noticed = float("-inf")
+        self._model = settings.model
+        self._model_asked = float("-inf")
+        self._analysed = Rate()
+        self._unmoved = self._failed = self._events = 0
+        self._newest: float | None = None
+        self._faults: dict[type[Exception], str] = {}
+        self._stop = threading.Event()
+        start = camera.start.timestamp() if camera.start else None
+        decoding = DecodingSettings(
+            silence=camera.silence,
+            hardware=camera.hardware,
+            deinterlace=camera.deinterlace,
+            fields=camera.target_fps is None,
+            aspect=camera.shape,
+        )
+        self._capture = Capture(camera.address, CaptureSettings(camera.target_fps, start, decoding), notice)
+        self._thread = LastingThread(
+            f"camera {camera.id}",
+            self._take_one,
+            ending=self._stop,
+            failed=lambda error: notice(f"{cause(error)}; the cars in view are tracked as new ones"),
+            ended=self._end,
+        )
+
+    def start(self) -> None:
+        """Open the source and begin."""
+        self._capture.start()
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Request the end; the final events of the cars in view still come."""
+        self._stop.set()
+        self._capture.stop()
+
+    def join(self, seconds: float) -> bool:
+        """Wait for the end after `stop` -> whether all threads have ended."""
+        deadline = time.monotonic() + seconds
+        self._thread.join(seconds)
+        return self._capture.join(max(0.0, deadline - time.monotonic())) and not self._thread.is_alive()
+
+    @property
+    def finished(self) -> bool:
+        """Whether its last event was delivered."""
+        return self._thread.ident is not None and not self._thread.is_alive()
+
+    def status(self) -> CameraStatus:
+        """The current state."""
+        capture = self._capture
+        return CameraStatus(
+            self.camera.id,
+            str(self.camera.address),
+            "failed" if self.error else capture.state,
+            str(self.error) if self.error else capture.cause,
+            capture.rate.per_second,
+            self._analysed.per_second,
+            capture.rate.count,
+            self._analysed.count,
+            self._unmoved,
+            capture.handover.dropped,
+            self._failed,
+            self._events,
+            capture.reconnections,
+            None if self._newest is None else time.monotonic() - self._newest,
+            capture.position,
+            capture.length,
+        )
+
+    def _take_one(self) -> bool:
+        """Analyse the next frame, if one comes soon -> whether more may come."""
+        handover = self._capture.handover
+        try:
+            if handover.finished:
+                return False
+            self._capture.watch()
+            frame = handover.take(_TICK)
+            if frame is not None:
+                self._analyse(frame)
+            elif self._capture.state == "offline":
+                self._finish()
+        except Exception as error:
+            if self.camera.address.live and not isinstance(error, PlateError):
+                cars, self._cars = self._cars, None
+                if cars is not None:
+                    self._emit(cars.finish())
+                raise
+            self.error = error  # raised by the watcher's iterator
+            self._capture.stop()
+            return False
+        return True
+
+    def _end(self) -> None:
+        try:
+            self._finish()
+        except Exception as error:
+            self.error = self.error or error
+
+    def _analyse(self, frame: VideoFrame) -> None:
+        scene: Scene | None = None
+        cars = self._follow(frame)
+        if self._gate is None or self._gate.passes(frame):
+            with self._turns.turn():
+                frame = self._capture.handover.newer(frame)
+                scene = self._read(frame)
+            if scene is None:
+                return
+            events = cars.cut() if self._cuts.at(frame.luma()) else []
+            plates = self._regions.select(scene.plates, frame.size)
+            vehicles = self._regions.select_vehicles(scene.vehicles, plates, frame.size)
+            squared = frame.stretch.to_square(Scene(plates, tuple(vehicles)))
+            events += cars.update(squared.plates, frame.time, squared.vehicles)
+            if self._pictures:
+                self._pictures.note(frame, scene, (*cars.cars, *cars.plateless), {event.id for event in events})
+        else:
+            self._unmoved += 1
+            events = cars.unchanged(frame.time)
+        self._newest = frame.arrived
+        self._analysed.add()
+        events = self._emit(events)
+        if self._on_frame:
+            found, seen = (scene.plates, scene.vehicles) if scene else (None, ())
+            in_view = tuple(replace(car, box=frame.stretch.box_to_own(car.box)) for car in cars.cars)
+            self._on_frame(AnalysedFrame(self.camera.id, frame, found, in_view, events, seen))
+
+    def _follow(self, frame: VideoFrame) -> CarEvents:
+        """The cars in frames like this one, in square pixels.
+
+        Another size of the whole picture starts over, because boxes cannot be compared.
+        """
+        size = h, w = frame.stretch.square
+        if self._cars is None or size != self._size:
+            if self._cars is not None:
+                if (now := time.monotonic()) - self._size_noticed > _SIZE_NOTICES:
+                    self._size_noticed = now
+                    self._notice(f"its pictures are now {w}x{h} (width x height)")
+                self._finish()
+            lines = tuple(
+                Line(line.name, (line.start[0] * w, line.start[1] * h), (line.end[0] * w, line.end[1] * h))
+                for line in self.camera.lines
+            )
+            settings = self._settings
+            camera = Camera(
+                self.camera.id,
+                str(self.camera.address),
+                "given" if self.camera.start else "arrival",
+                ZoneInfo(self.camera.zone),
+            )
+            self._cars = CarEvents(camera, replace(settings.cars, lines=lines), settings.scheme, settings.watch_lists)
+            self._size = size
+        if not self._stretches or frame.stretch != self._stretches[0][1]:
+            self._stretches.appendleft((frame.time, frame.stretch))
+        return self._cars
+
+    def _in_own_pixels(self, event: PlateEvent) -> PlateEvent:
+        """An event with places in square pixels -> the same in the pixels of its best frame."""
+        best = event.timestamp.timestamp() + _MICROSECOND
+        stretch = next((each for since, each in self._stretches if since <= best), self._stretches[-1][1])
+        return in_own_pixels(event, stretch)
+
+    def _read(self, frame: VideoFrame) -> Scene | None:
+        """Read a frame with square pixels -> its plates, and its vehicles if needed, in the frame's own pixels.
+
+        None if it cannot be read.
+
+        Each kind of fault is reported once. While the server is away, a frame of a file is retried, because it would be
+        lost otherwise.
+
+        Raises:
+            PlateError: no later frame can be read either.
+        """
+        deadline = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                scene = frame.stretch.to_own(self._ask(frame.stretch.frame(frame.bgr())))
+            except (InputError, ServerError) as error:
+                self._failed += 1
+                self._report(error)
+                if isinstance(error, (InputError, ModelDied)):
+                    return None
+                self._stop.wait(_PAUSE)
+                if self.camera.address.live or self._stop.is_set():
+                    return None
+                if time.monotonic() > deadline:
+                    raise
+            else:
+                if self._faults.pop(ServerError, None):
+                    self._notice("frames are read again")
+                self._ask_version()
+                return scene
+
+    def _ask(self, frame: Frame) -> Scene:
+        if not self._settings.vehicles:
+            return Scene(self._reader.read(frame, evidence=True))
+        assert isinstance(self._reader, SceneReader), "`Watcher` checks this"
+        return self._reader.scene(frame, evidence=True)
+
+    def _ask_version(self) -> None:
+        """Ask the reader, which has just answered, for the version of its networks, if that is due."""
+        now = time.monotonic()
+        if self._settings.model is not None or now < self._model_asked + _VERSION_EVERY:
+            return
+        self._model_asked = now
+        if isinstance(self._reader, _Versioned):
+            with suppress(PlateError):  # a proxy may let only pictures through
+                self._model = self._reader.model_version()
+
+    def _report(self, error: PlateError) -> None:
+        kind = InputError if isinstance(error, InputError) else ServerError
+        if kind not in self._faults:
+            self._notice(f"frames are skipped: {error}")
+        self._faults[kind] = str(error)
+
+    def _emit(self, events: Sequence[PlateEvent]) -> list[PlateEvent]:
+        emitted = []
+        for event in events:
+            event = replace(self._in_own_pixels(event), model=self._model)
+            if self._pictures:
+                try:
+                    event = self._pictures.keep(event)
+                    self._faults.pop(SinkError, None)
+                except SinkError as error:
+                    if SinkError not in self._faults:
+                        self._notice(str(error))
+                    self._faults[SinkError] = str(error)
+            self._events += 1
+            self._deliver(event)
+            emitted.append(event)
+        return emitted
+
+    def _finish(self) -> None:
+        if self._cars is not None:
+            self._emit(self._cars.finish())

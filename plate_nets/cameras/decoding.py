@@ -1,0 +1,236 @@
+"""Decodes the pictures of a source, in the caller's thread."""
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import av
+import av.error
+from av.codec.hwaccel import HWAccel, hwdevices_available
+from av.container import InputContainer
+from av.video.stream import VideoStream
+
+from plate_nets.cameras.address import SourceAddress
+from plate_nets.cameras.fields import Deinterlace, Deinterlacer
+from plate_nets.cameras.pixel_shape import PixelShape
+from plate_nets.common.credentials import hide_credentials
+from plate_nets.common.errors import InputError, SourceError
+from plate_nets.common.intake.files import read_file
+from plate_nets.common.intake.video import open_device, open_stream, open_video
+from plate_nets.common.proxies import proxy_for
+from plate_nets.recognition.encoded import SUFFIXES
+from plate_nets.recognition.images import decode_image
+from plate_nets.recognition.left_out import LeftOut
+from plate_nets.recognition.reader import FrameLimits
+
+_DEVICE_FILES = {"cuda": "/dev/nvidia0", "qsv": "/dev/dri/renderD128", "vaapi": "/dev/dri/renderD128"}
+"""Hardware decoder -> a file that exists if the hardware does."""
+_CUT_OFF = 1.0
+"""Seconds of a file's length that may be missing at its end."""
+
+_EMPTY = "expected video, found no picture in it"
+
+_LIMITS = FrameLimits()
+_UNDECODED = f"no picture of it can be decoded: they are damaged, or have more than {_LIMITS.max_pixels} pixels"
+
+Notice = Callable[[str], None]
+"""Takes a line about a problem that did not stop decoding."""
+
+
+@dataclass(frozen=True)
+class DecodingSettings:
+    """How to decode a source."""
+
+    silence: float = 2.0
+    """Seconds without a picture after which a live source counts as frozen and is reconnected.
+
+    FFmpeg's reads have the same timeout. When it is over, the parser may still return an H.264 picture that it
+    holds. Then a second timeout begins, and the source counts as frozen only after twice the time.
+    """
+    hardware: bool = True
+    """Whether to use a hardware decoder if there is one; what it cannot decode is decoded in software."""
+    folder_fps: float = 25.0
+    """Pictures per second in a folder of pictures."""
+    deinterlace: Deinterlace = "auto"
+    """Which pictures of a video to deinterlace."""
+    fields: bool = False
+    """Whether to make a picture of each field of an interlaced one; otherwise one of both."""
+    aspect: Fraction | None = None
+    """Width of the whole picture in heights, as it should look; None: what the stream says."""
+
+
+class Decoded(NamedTuple):
+    """A picture from the decoder."""
+
+    picture: av.VideoFrame
+    time: float | None
+    """Its presentation time in seconds."""
+    pixel: Fraction
+    """The width of its pixels in heights."""
+
+
+def decode(
+    address: SourceAddress, settings: DecodingSettings, notice: Notice, opened: Callable[[float | None], None]
+) -> Iterator[Decoded]:
+    """The pictures of a source, deinterlaced.
+
+    Damaged pictures are skipped. ``opened`` is called with the length in seconds, or None if it is unknown. A live
+    source that closes the connection ends like a file.
+
+    Raises:
+        SourceError: it cannot be opened, has no pictures, froze or failed; the message says why, without credentials.
+    """
+    try:
+        if address.kind == "folder":
+            yield from _folder(address, settings, notice, opened)
+        else:
+            yield from _container(address, settings, notice, opened)
+    except av.error.FFmpegError as error:
+        raise SourceError(_cause(error, address, settings), unreachable=_is_unreachable(error)) from error
+    except OSError as error:
+        raise SourceError(hide_credentials(error.strerror or str(error))) from error
+
+
+def _container(
+    address: SourceAddress, settings: DecodingSettings, notice: Notice, opened: Callable[[float | None], None]
+) -> Iterator[Decoded]:
+    with _open(address, settings) as container:
+        if not container.streams.video:
+            kinds = ", ".join(sorted({stream.type for stream in container.streams})) or "nothing"
+            raise SourceError(f"expected video, found only {kinds}")
+        stream = container.streams.video[0]
+        # One thread per frame is faster, but delays as many frames
+        stream.thread_type = "SLICE" if address.live else "AUTO"
+        length = container.duration / av.time_base if container.duration and not address.live else None
+        opened(length)
+        fields = Deinterlacer(settings.deinterlace, each=settings.fields, notice=notice)
+        shape = PixelShape(stream, settings.aspect, notice)
+        damaged = shown = 0
+        last = 0.0
+        seen = time.monotonic()
+        # All packets, because a stream with frozen pictures may still send sound
+        for packet in container.demux() if address.live else container.demux(stream):
+            if packet.stream is stream:
+                pictures, broken = _pictures(packet)
+                damaged += broken
+                for picture in pictures:
+                    shown += 1
+                    seen = time.monotonic()
+                    last = picture.time if picture.time is not None else last
+                    for whole in fields.take(picture):
+                        yield Decoded(whole, whole.time, shape.of(whole))
+                    seen = max(seen, time.monotonic())
+            if address.live and time.monotonic() - seen > settings.silence:
+                raise SourceError(_frozen(settings), unreachable=True)
+        for whole in fields.rest():
+            yield Decoded(whole, whole.time, shape.of(whole))
+        if damaged:
+            notice(f"skipped {damaged} damaged picture{'s' * (damaged != 1)}")
+        if address.live:
+            return
+        if not shown:
+            raise SourceError(_UNDECODED if damaged else _EMPTY)
+        begin = (stream.start_time or 0) * float(stream.time_base or 0)
+        if length is not None and last - begin < length - max(_CUT_OFF, 0.05 * length) and not _is_sparse(stream):
+            notice(f"cut off: ends after {last - begin:.1f} s of {length:.1f} s")
+
+
+def _is_sparse(stream: VideoStream) -> bool:
+    """Whether its pictures are so far apart that the last one may be well before the end."""
+    return stream.average_rate is not None and stream.average_rate < 1
+
+
+def _pictures(packet: "av.Packet[Any]") -> tuple[list[av.VideoFrame], int]:
+    """The pictures of a packet, and the number of damaged ones: decoded after a loss, or not at all."""
+    try:
+        decoded = packet.decode()
+    except (av.error.InvalidDataError, av.error.ArgumentError):  # the latter for too many pixels
+        return [], 1
+    pictures = [picture for picture in decoded if isinstance(picture, av.VideoFrame) and not picture.is_corrupt]
+    return pictures, len(decoded) - len(pictures)
+
+
+def _folder(
+    address: SourceAddress, settings: DecodingSettings, notice: Notice, opened: Callable[[float | None], None]
+) -> Iterator[Decoded]:
+    folder = Path(address.location)
+    left_out = LeftOut()
+    names = sorted(filter(left_out.takes, os.listdir(folder)))  # noqa: PTH208  a million files
+    if note := left_out.note():
+        notice(note)
+    if not names:
+        raise SourceError(f"expected pictures, found none; looked for {', '.join(sorted(SUFFIXES))}")
+    opened(len(names) / settings.folder_fps)
+    shape = PixelShape(None, settings.aspect, notice)
+    shown = 0
+    for number, name in enumerate(names):
+        try:
+            frame = decode_image(read_file(folder / name, _LIMITS.max_bytes), _LIMITS)
+        except (InputError, OSError) as error:
+            notice(f"{name}: skipped: {getattr(error, 'strerror', None) or error}")
+            continue
+        shown += 1
+        picture = av.VideoFrame.from_ndarray(frame, format="bgr24")
+        yield Decoded(picture, number / settings.folder_fps, shape.of(picture))
+    if not shown:
+        raise SourceError("expected pictures, found none that can be read")
+
+
+def _open(address: SourceAddress, settings: DecodingSettings) -> InputContainer:
+    max_pixels, hardware = _LIMITS.max_pixels, _hardware(settings)
+    if address.kind == "device":
+        return open_device(address.location, max_pixels)
+    if address.kind == "file":
+        return open_video(address.location, max_pixels, hardware)
+    # Sockets with a timeout, because nothing else ends a read that blocks
+    microseconds = str(round(settings.silence * 1e6))
+    if address.is_rtsp:
+        # Some cameras announce sound but send none: analyse the stream for one second, not for FFmpeg's five
+        options = {
+            "rtsp_transport": "tcp", "timeout": microseconds, "analyzeduration": "1000000", "fpsprobesize": "0",
+        }  # fmt: skip
+    else:
+        options = {"rw_timeout": microseconds, "timeout": microseconds, "use_wallclock_as_timestamps": "1"}
+        if address.endpoint and not proxy_for(address.endpoint[0], ("http_proxy",)):
+            options["http_proxy"] = ""  # FFmpeg itself would ask a proxy for this machine
+    return open_stream(address.location, max_pixels, hardware, options)
+
+
+def _hardware(settings: DecodingSettings) -> HWAccel | None:
+    if settings.hardware:
+        for name in hwdevices_available():
+            if os.access(_DEVICE_FILES.get(name, ""), os.R_OK | os.W_OK):
+                return HWAccel(name, allow_software_fallback=True)
+    return None
+
+
+def _frozen(settings: DecodingSettings) -> str:
+    return f"no picture for {settings.silence:g} s; if it sends less often, raise `silence`"
+
+
+def _cause(error: av.error.FFmpegError, address: SourceAddress, settings: DecodingSettings) -> str:
+    match error:
+        case av.error.HTTPUnauthorizedError() | av.error.HTTPForbiddenError():
+            return "wrong user or password, or no permission"
+        case av.error.HTTPNotFoundError():
+            return "no such stream"
+        case av.error.ExitError() | av.error.TimeoutError():
+            return _frozen(settings)
+        case av.error.EOFError():
+            return _EMPTY
+        case av.error.InvalidDataError() if address.is_rtsp:  # FFmpeg's error also if nothing was received
+            return "no RTSP stream: nothing answers, it is not a camera, or its data is damaged"
+        case av.error.InvalidDataError():
+            return "not a video, damaged, or its beginning is missing"
+        case av.error.ArgumentError():
+            return "damaged, or not in a supported format, such as MP4, MKV, AVI, MPEG-TS, FLV"
+    return hide_credentials(error.strerror or str(error))
+
+
+def _is_unreachable(error: av.error.FFmpegError) -> bool:
+    """Whether nothing answered: then retry as soon as something does."""
+    return isinstance(error, (OSError, av.error.ExitError)) and not isinstance(error, av.error.HTTPClientError)

@@ -1,0 +1,70 @@
+"""Regions of interest and masks, as polygons in shares of the picture's width and height."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from plate_nets.cameras.frames import LUMA_SIZE
+from plate_nets.types import Box, Plate, Vehicle
+
+Polygon = tuple[tuple[float, float], ...]
+"""Corners x, y in shares of the picture's width and height, 0..1, independent of the resolution."""
+
+
+_EDGE = 1.0
+"""Pixels from the picture's edge within which a box is considered cut by it."""
+
+
+@dataclass(frozen=True)
+class Regions:
+    """Where plates and motion count."""
+
+    include: tuple[Polygon, ...] = ()
+    """A plate counts if its centre is in one of these; empty: everywhere."""
+    masks: tuple[Polygon, ...] = ()
+    """Areas where nothing counts, such as the clock that a camera writes into its picture, or a street behind the
+    fence."""
+    least_height: float = 0.0
+    """Minimum height of a plate's box in pixels."""
+
+    def select(self, plates: Sequence[Plate], size: tuple[int, int]) -> list[Plate]:
+        """The plates of a frame of this height and width that count.
+
+        A plate that is cut by the picture's edge loses its evidence, because the rest of its text reads as another one.
+        """
+        counted = (plate for plate in plates if plate.box.height >= self.least_height and self._holds(plate.box, size))
+        return [replace(plate, logits=None) if _is_cut(plate.box, size) else plate for plate in counted]
+
+    def watched(self) -> NDArray[np.uint8]:
+        """The pixels that count, in a picture of `LUMA_SIZE`: (180, 320), 255 or 0."""
+        mask = np.full(LUMA_SIZE, 0 if self.include else 255, np.uint8)
+        for polygons, value in ((self.include, 255), (self.masks, 0)):
+            if polygons:
+                corners = [(np.array(polygon) * LUMA_SIZE[::-1]).astype(np.int32) for polygon in polygons]
+                cv2.fillPoly(mask, corners, (value,))
+        return mask
+
+    def select_vehicles(
+        self, vehicles: Sequence[Vehicle], plates: Sequence[Plate], size: tuple[int, int]
+    ) -> list[Vehicle]:
+        """Vehicles of a frame of this size, and the plates that count -> the vehicles that count by place or plate."""
+        own = {plate.vehicle for plate in plates}
+        return [vehicle for vehicle in vehicles if vehicle in own or self._holds(vehicle.box, size)]
+
+    def _holds(self, box: Box, size: tuple[int, int]) -> bool:
+        """Whether the centre of a box counts, in a frame of this height and width."""
+        h, w = size
+        centre = ((box.xmin + box.xmax) / 2 / w, (box.ymin + box.ymax) / 2 / h)
+        return (not self.include or _within(self.include, centre)) and not _within(self.masks, centre)
+
+
+def _is_cut(box: Box, size: tuple[int, int]) -> bool:
+    h, w = size
+    return min(box.xmin, box.ymin, w - box.xmax, h - box.ymax) < _EDGE
+
+
+def _within(polygons: Sequence[Polygon], point: tuple[float, float]) -> bool:
+    return any(cv2.pointPolygonTest(np.array(polygon, np.float32), point, False) >= 0 for polygon in polygons)

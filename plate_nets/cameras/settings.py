@@ -1,0 +1,168 @@
+"""Settings of a camera, and of all cameras together: as Python values, and as the keys of cameras.yaml."""
+
+import re
+from dataclasses import dataclass, field
+from datetime import datetime
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, ClassVar, get_args
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from pydantic import BeforeValidator
+
+from plate_nets.cameras.address import SourceAddress, parse_source
+from plate_nets.cameras.fields import Deinterlace
+from plate_nets.cameras.gate import GateSettings
+from plate_nets.cameras.pictures import PictureSettings
+from plate_nets.cameras.regions import Polygon
+from plate_nets.cameras.stay import CarSettings
+from plate_nets.cameras.watch_lists import WatchList
+from plate_nets.common.errors import InputError
+from plate_nets.common.intake.table import excerpt
+from plate_nets.countries import PlateScheme
+from plate_nets.recognition.square_pixels import parse_aspect
+
+_NAME = re.compile(r"(?!\.+$)[\w.-]{1,64}")
+"""Also a valid folder name that does not lead out of its parent."""
+_STRICT = {"extra": "forbid"}
+"""Makes pydantic, which reads cameras.yaml into these, refuse unknown keys."""
+
+_SWITCHES: dict[object, Deinterlace] = {True: "on", False: "off"}
+"""YAML takes an unquoted ``on`` for true."""
+
+_YEARS = range(1900, 9000)
+"""Of the first picture. The last pictures of a file are later, and Python's times end with the year 9999."""
+
+LIVE_FPS = 10.0
+"""Maximum frames per second to analyse of a live source. Cars are tracked as well at 5 as at 25."""
+
+
+@dataclass(frozen=True)
+class LineSettings:
+    """A line whose crossings are recorded; points x, y in shares of the picture's width and height."""
+
+    __pydantic_config__: ClassVar = _STRICT
+
+    name: str
+    start: tuple[float, float]
+    end: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class CameraSettings:
+    """A source and how to watch it.
+
+    Raises:
+        InputError: an invalid value; the message names the camera.
+    """
+
+    __pydantic_config__: ClassVar = _STRICT
+
+    source: str = field(repr=False)
+    """A video file, folder of pictures, ``rtsp://`` or ``http://`` stream, or ``/dev/video*``."""
+    id: str = ""
+    """Letters, digits, ``.``, ``_`` and ``-``; by default derived from the source."""
+    fps: float | None = None
+    """Maximum frames per second to analyse; by default 10 of a live source, and all of a file."""
+    start: datetime | None = None
+    """When the first picture was taken, with its offset from UTC; by default its arrival."""
+    zone: str = "UTC"
+    """The time zone of ``timestamp_local``, such as Europe/Moscow."""
+    include: tuple[Polygon, ...] = ()
+    """A plate counts if its centre is in one of these; by default everywhere."""
+    masks: tuple[Polygon, ...] = ()
+    """Areas where neither plates nor motion count."""
+    least_height: float = 0.0
+    """Minimum height of a plate's box in pixels."""
+    lines: tuple[LineSettings, ...] = ()
+    motion_gate: bool | None = None
+    """Whether to skip frames without motion; by default for live sources."""
+    silence: float = 2.0
+    """Seconds without a picture after which a live source is reconnected."""
+    hardware: bool = True
+    """Whether to use a hardware decoder if there is one."""
+    deinterlace: Annotated[Deinterlace, BeforeValidator(lambda value: _SWITCHES.get(value, value))] = "auto"
+    """``auto``: deinterlace the pictures of a video that say so or are combed; ``on``: all; ``off``: none."""
+    aspect: Annotated[str | None, BeforeValidator(lambda value: value and str(value))] = None
+    """``width:height`` of the whole picture as it should look, such as 16:9; by default what the stream says."""
+
+    def __post_init__(self) -> None:
+        address = parse_source(self.source)
+        if not self.id:
+            object.__setattr__(self, "id", _name_of(address))
+        if not _NAME.fullmatch(self.id):
+            raise InputError(f"camera {excerpt(repr(self.id))}: id: expected 1 to 64 letters, digits, '.', '_' or '-'")
+        for name in ("include", "masks"):
+            for polygon in getattr(self, name):
+                if len(polygon) < 3 or not all(0 <= x <= 1 and 0 <= y <= 1 for x, y in polygon):
+                    self._refuse(name, "three or more points x, y in shares of width and height, 0..1", polygon)
+        if self.fps is not None and not 0 < self.fps <= 1000:
+            self._refuse("fps", "more than 0", self.fps)
+        if not 0.5 <= self.silence <= 3600:
+            self._refuse("silence", "0.5 to 3600 s", self.silence)
+        if not self.least_height >= 0:
+            self._refuse("least_height", "0 px or more", self.least_height)
+        if self.deinterlace not in get_args(Deinterlace):
+            self._refuse("deinterlace", "auto, on or off", self.deinterlace)
+        if self.aspect is not None:
+            try:
+                parse_aspect(self.aspect)
+            except InputError as error:
+                raise InputError(f"camera {self.id}: {error}") from error
+        if self.start is not None and self.start.tzinfo is None:
+            self._refuse("start", "a time with its offset from UTC", self.start.isoformat())
+        if self.start is not None and self.start.year not in _YEARS:
+            self._refuse("start", f"a time of the years {_YEARS[0]} to {_YEARS[-1]}", self.start.isoformat())
+        try:
+            ZoneInfo(self.zone)
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            self._refuse("zone", "a name such as Europe/Moscow", self.zone)
+
+    @property
+    def address(self) -> SourceAddress:
+        """The parsed source."""
+        return parse_source(self.source)
+
+    @property
+    def target_fps(self) -> float | None:
+        """Maximum frames per second to analyse; None: all."""
+        return LIVE_FPS if self.fps is None and self.address.live else self.fps
+
+    @property
+    def gated(self) -> bool:
+        """Whether to skip frames without motion."""
+        return self.address.live if self.motion_gate is None else self.motion_gate
+
+    @property
+    def shape(self) -> Fraction | None:
+        """The width of the whole picture in heights; None: what the stream says."""
+        return None if self.aspect is None else parse_aspect(self.aspect)
+
+    def _refuse(self, name: str, expected: str, got: object) -> None:
+        raise InputError(f"camera {self.id}: {name}: expected {expected}, got {excerpt(repr(got))}")
+
+
+@dataclass(frozen=True)
+class WatcherSettings:
+    """Settings for all cameras of a watcher."""
+
+    cars: CarSettings = field(default_factory=CarSettings)
+    """Its lines are replaced by those of each camera."""
+    gate: GateSettings = field(default_factory=GateSettings)
+    scheme: PlateScheme | None = None
+    """The plates that the reader reads; by default Russia's."""
+    watch_lists: tuple[WatchList, ...] = ()
+    pictures: PictureSettings | None = None
+    """Where to store pictures of events; None: nowhere."""
+    vehicles: bool = False
+    """Whether to find vehicles; then the reader must be a `SceneReader`."""
+    in_flight: int = 2
+    """Maximum number of frames that the reader gets at once, from different cameras."""
+    model: str | None = None
+    """The version of the networks in events; None: the reader's ``model_version()``, if it has one."""
+
+
+def _name_of(address: SourceAddress) -> str:
+    """A source -> an id: a file's name, or a stream's host and path."""
+    text = str(address).partition("://")[2].partition("?")[0] or Path(address.location).stem
+    return re.sub(r"[^\w.-]+", "-", text).strip("-.")[:64] or "camera"

@@ -1,0 +1,191 @@
+"""Vehicles of single frames -> tracks: each vehicle's frames, and its type and side.
+
+Boxes are matched by their overlap with the predicted box of each track at constant speed, as the assignment with the
+least cost.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+from ulid import ULID
+
+from plate_nets.recognition.overlap import iou, stacked
+from plate_nets.types import Box, Side, Vehicle
+
+
+@dataclass(frozen=True)
+class VehicleSettings:
+    """How vehicles become tracks, and when to report one that never showed a plate.
+
+    ``birth``: the minimum score of a vehicle that begins a track. ``overlap``: the minimum IoU of a track and its
+    vehicle. ``gone_after``: seconds until a track that is not seen ends.
+    ``frames``, ``score``: the minimum number of frames and mean score of a vehicle without a plate to be reported.
+    ``growth``: the minimum `Sights.growth` of a vehicle that approaches or drives away.
+
+    ``growth`` is above the noise of a box, which is a tenth of its height. The others are guesses.
+    """
+
+    birth: float = 0.4
+    overlap: float = 0.3
+    gone_after: float = 1.0
+    frames: int = 5
+    score: float = 0.5
+    growth: float = 0.25
+
+
+@dataclass
+class VehicleTrack:
+    """One vehicle over several frames. Read only."""
+
+    id: str
+    """The ULID of its event."""
+    first_seen: float
+    last_seen: float
+    vehicle: Vehicle
+    """As last seen."""
+    best: Vehicle
+    """Its best sight: large, and with a high score."""
+    best_time: float
+    velocity: NDArray[np.float64] = field(default_factory=lambda: np.zeros(2))
+    """px/s."""
+    frames: int = 0
+    seen: bool = True
+    """Whether it was seen in the last frame."""
+    reported: bool = False
+    """Whether an event reported it."""
+    plates: set[int] = field(default_factory=set)
+    """The numbers of the plates' tracks that were seen in it."""
+    sights: "Sights" = field(default_factory=lambda: Sights())
+
+
+class Sights:
+    """The type and the growth of a vehicle from all its sights."""
+
+    def __init__(self) -> None:
+        self._scores: dict[str, float] = {}
+        self._count = 0
+        self._times = np.zeros(3)
+        """Sums over the frames of 1, t and t², where t is the time."""
+        self._sizes = np.zeros((2, 2))
+        """Sums over the frames of s and t s, where s are the logarithms of width and height."""
+        self._start: float | None = None
+        self._last = 0.0
+
+    def add(self, vehicle: Vehicle, time: float) -> None:
+        """Add a sight."""
+        self._add(vehicle.type, vehicle.score)
+        self._count += 1
+        self._start = time if self._start is None else self._start
+        self._last = time - self._start
+        size = np.log(np.maximum((vehicle.box.width, vehicle.box.height), 1.0))
+        self._times += (1, self._last, self._last**2)
+        self._sizes += (size, self._last * size)
+
+    def join(self, earlier: "Sights") -> None:
+        """Add earlier sights of the same vehicle, without their movement."""
+        for kind, score in earlier._scores.items():
+            self._add(kind, score)
+        self._count += earlier._count
+
+    def _add(self, kind: str, score: float) -> None:
+        self._scores[kind] = self._scores.get(kind, 0.0) + score
+
+    @property
+    def type(self) -> str:
+        """The type with the highest total score."""
+        return max(self._scores, key=self._scores.__getitem__)
+
+    @property
+    def score(self) -> float:
+        """The mean score of this type over all frames."""
+        return self._scores[self.type] / self._count
+
+    @property
+    def growth(self) -> float:
+        """Change of the logarithms of width and height over all frames, by linear regression: the smaller of both, and
+        0 if one grows while the other shrinks, as where the edge of the picture cuts a vehicle that enters.
+        """
+        (n, t, tt), (size, t_size) = self._times, self._sizes
+        spread = n * tt - t * t
+        if spread <= 1e-9:
+            return 0.0
+        wider, taller = ((n * t_size - t * size) / spread * self._last).tolist()
+        return min(wider, taller, key=abs) if wider * taller > 0 else 0.0
+
+
+def side_of(growth: float, least_growth: float) -> Side | None:
+    """The side that a vehicle shows to a camera at rest: the front if it grows, the rear if it shrinks, None if
+    neither."""
+    return None if abs(growth) < least_growth else "front" if growth > 0 else "rear"
+
+
+class VehicleTracker:
+    """Tracks the vehicles of one camera. Call `update` in the order of time. Not thread-safe."""
+
+    def __init__(self, settings: VehicleSettings = VehicleSettings()) -> None:
+        self.settings = settings
+        self.tracks: list[VehicleTrack] = []
+        """Those seen in the last frame, and those missed for less than ``gone_after``."""
+
+    def update(self, vehicles: Sequence[Vehicle], time: float) -> list[VehicleTrack]:
+        """The vehicles of a frame and its time in seconds, not before the last -> the tracks that have ended."""
+        expected = stacked(_moved(track, time) for track in self.tracks)
+        overlaps = iou(expected, stacked(vehicle.box for vehicle in vehicles))
+        for track in self.tracks:
+            track.seen = False
+        found = set()
+        for row, column in zip(*linear_sum_assignment(-overlaps), strict=True):
+            if overlaps[row, column] >= self.settings.overlap:
+                _see(self.tracks[row], vehicles[column], time)
+                found.add(column)
+        for index, vehicle in enumerate(vehicles):
+            if index not in found and vehicle.score >= self.settings.birth:
+                track = VehicleTrack(str(ULID.from_timestamp(max(time, 0.0))), time, time, vehicle, vehicle, time)
+                _see(track, vehicle, time)
+                self.tracks.append(track)
+        gone = [track for track in self.tracks if time - track.last_seen >= self.settings.gone_after]
+        self.tracks = [track for track in self.tracks if track not in gone]
+        return gone
+
+    def unchanged(self, time: float) -> None:
+        """Nothing moved since the last frame, so its vehicles are still there."""
+        for track in self.tracks:
+            if track.seen:
+                track.last_seen = time
+
+    def track_of(self, vehicle: Vehicle | None) -> VehicleTrack | None:
+        """A vehicle of the last frame -> its track, or None."""
+        return next((track for track in self.tracks if track.seen and track.vehicle == vehicle), None)
+
+    def is_reportable(self, track: VehicleTrack) -> bool:
+        """Whether a vehicle without a plate was seen with enough certainty and often enough."""
+        return track.frames >= self.settings.frames and track.sights.score >= self.settings.score
+
+
+def _see(track: VehicleTrack, vehicle: Vehicle, time: float) -> None:
+    if time > track.last_seen:
+        step = _centre(vehicle.box) - _centre(track.vehicle.box)
+        speed = step / (time - track.last_seen)
+        track.velocity = speed if track.frames == 1 else (track.velocity + speed) / 2
+    track.vehicle, track.last_seen, track.seen = vehicle, time, True
+    track.frames += 1
+    track.sights.add(vehicle, time)
+    if _quality(vehicle) > _quality(track.best):
+        track.best, track.best_time = vehicle, time
+
+
+def _quality(vehicle: Vehicle) -> float:
+    return vehicle.score * vehicle.box.width * vehicle.box.height
+
+
+def _moved(track: VehicleTrack, time: float) -> Box:
+    x, y = track.velocity * (time - track.last_seen)
+    box = track.vehicle.box
+    return replace(box, xmin=box.xmin + x, ymin=box.ymin + y, xmax=box.xmax + x, ymax=box.ymax + y)
+
+
+def _centre(box: Box) -> NDArray[np.float64]:
+    return np.array([(box.xmin + box.xmax) / 2, (box.ymin + box.ymax) / 2])

@@ -1,0 +1,326 @@
+"""The plates of a country as one value: alphabet, formats, lines. `russia.toml` is the first.
+
+Everything that depends on the country takes a scheme: decoder, network, contract, synthesis, training, evaluation.
+"""
+
+import hashlib
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import product
+
+from plate_nets.common.errors import SchemeError
+from plate_nets.countries.drawing import PlateDrawing
+
+MOST_WORK = 500_000
+"""Limit for building the automaton of all formats, in checks of a symbol of a pattern: half a second. Russia's takes
+4,000."""
+
+
+@dataclass(frozen=True)
+class PlateFormat:
+    """One type of plate.
+
+    ``parts``: its parts in order, each with its possible patterns: (("A000AA",), ("00", "100")). ``first_line``: how
+    many of them are on the first of two lines; None: there is only one line. ``design``: a name that distinguishes
+    formats of a country which look different, see `plates.designs`.
+    """
+
+    name: str
+    parts: tuple[tuple[str, ...], ...]
+    first_line: int | None = None
+    design: str = ""
+
+    @property
+    def lines(self) -> int:
+        """1 or 2."""
+        return 1 if self.first_line is None else 2
+
+    @property
+    def parts_of_lines(self) -> tuple[int, ...]:
+        """The number of parts of each line."""
+        first = len(self.parts) if self.first_line is None else self.first_line
+        return (first, len(self.parts) - first)[: self.lines]
+
+    @property
+    def patterns(self) -> tuple[tuple[str, ...], ...]:
+        """All combinations of the parts' patterns: (("A000AA", "00"), ("A000AA", "100"))."""
+        return tuple(product(*self.parts))
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How a text fits a format: its parts and their patterns, ("B911TO", "150") and ("A000AA", "100")."""
+
+    format: PlateFormat
+    patterns: tuple[str, ...]
+    parts: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Codes:
+    """The texts that synthesis prefers for a part: codes with equal neighbours, and codes in use; empty: any."""
+
+    repeated: tuple[str, ...]
+    issued: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SynthesisTexts:
+    """The distribution of rendered texts, for training.
+
+    ``shares``: the share of each format, by name, 0..1.
+    ``ways``: by format and pattern, the share of a part's pattern, 0..1; the part's first pattern has the rest.
+    ``codes``: by pattern of a part.
+    ``drawings``: the designs of plates, by format; plates without any get random designs.
+    """
+
+    shares: Mapping[str, float]
+    ways: Mapping[str, Mapping[str, float]]
+    codes: Mapping[str, Codes]
+    drawings: Mapping[str, tuple[PlateDrawing, ...]] = field(default_factory=dict)
+
+
+Rest = frozenset[tuple[str, ...]]
+"""The possible rests of a text: the symbols that may stand at each place."""
+
+
+class Successors:
+    """The possible next symbols, by state: class of a symbol -> next state; the empty text is at `start`.
+
+    An automaton of the patterns' prefixes, built on demand. Thread-safe.
+    """
+
+    def __init__(self, patterns: Rest, alphabet: str) -> None:
+        # A state is the set of possible rests (the derivative of the patterns by a prefix, Brzozowski 1964)
+        self.start = patterns
+        self._alphabet = alphabet
+        self._known = {patterns: patterns}
+        self._rows: dict[Rest, Mapping[int, Rest]] = {}
+
+    def __getitem__(self, state: Rest) -> Mapping[int, Rest]:
+        row = self._rows.get(state)
+        if row is None:
+            row = self._rows[state] = dict(self._row(state))
+        return row
+
+    def explore(self, most_work: int) -> None:
+        """Build all states.
+
+        Raises:
+            SchemeError: it takes more than ``most_work`` checks of a symbol of a pattern.
+        """
+        work, waiting, seen = 0, [self.start], {self.start}
+        for state in waiting:  # grows in the loop
+            work += len(state) * len(self._alphabet)
+            if work > most_work:
+                raise SchemeError(f"an automaton of more than {len(seen)} states")
+            for after in self[state].values():
+                if after not in seen:
+                    seen.add(after)
+                    waiting.append(after)
+
+    def _row(self, state: Rest) -> Iterator[tuple[int, Rest]]:
+        for index, symbol in enumerate(self._alphabet):
+            after = frozenset(rest[1:] for rest in state if rest and symbol in rest[0])
+            if after:
+                yield (
+                    index,
+                    self._known.setdefault(after, after),
+                )  # one object per state, so that its hash is computed once
+
+
+@dataclass(frozen=True)
+class PlateScheme:
+    """The plates of a country, or of several.
+
+    ``alphabet``: the symbols in the order of LPRNet's classes. ``signs``: a sign of patterns -> its symbols.
+    ``not_issued``: digits that no part consists of. ``lines``: the maximum number of lines of a plate, 1 or 2. The
+    first format is the usual one. ``country``: ISO 3166 alpha-2 in lower case, or empty. ``region_is_last``: whether a
+    plate's last part is the code of its region. ``reader``: the scheme whose reader also reads these plates; empty: its
+    own. ``groups``: the names of groups of schemes that it belongs to. ``any_shape``: whether its plates of one line
+    may be as short as those of two, see `quads.ONE_LINE_ASPECT`. ``members``: the schemes of several countries, see
+    `joined`.
+    """
+
+    name: str
+    alphabet: str
+    signs: Mapping[str, str] = field(hash=False)
+    formats: tuple[PlateFormat, ...]
+    not_issued: frozenset[str]
+    lines: int
+    synthesis: SynthesisTexts = field(hash=False)
+    country: str = ""
+    region_is_last: bool = False
+    reader: str = ""
+    groups: tuple[str, ...] = ()
+    any_shape: bool = False
+    members: tuple["PlateScheme", ...] = ()
+
+    @property
+    def trained_as(self) -> str:
+        """The name of the scheme that its reader is trained for."""
+        return self.reader or self.name
+
+    @property
+    def blank(self) -> int:
+        """The class of the CTC blank: the last one."""
+        return len(self.alphabet)
+
+    @property
+    def classes(self) -> int:
+        """Classes of LPRNet: the symbols and the blank."""
+        return len(self.alphabet) + 1
+
+    @cached_property
+    def index(self) -> Mapping[str, int]:
+        """A symbol -> its class."""
+        return {symbol: index for index, symbol in enumerate(self.alphabet)}
+
+    @cached_property
+    def by_lines(self) -> Mapping[int, "PlateScheme"]:
+        """The number of lines of a plate -> the scheme with only the formats of that many lines, possibly none.
+
+        The same text may stand on one line and on two; the plate's shape distinguishes the formats.
+        """
+        return {lines: self._only(lines) for lines in (1, 2)}
+
+    @cached_property
+    def by_shape(self) -> Mapping[int, "PlateScheme"]:
+        """The number of lines by a plate's shape -> the scheme with the formats that such a plate may have."""
+        if self.members:
+            return {lines: self._together([member.by_shape[lines] for member in self.members]) for lines in (1, 2)}
+        return self.by_lines if not self.any_shape else {1: self.by_lines[1], 2: self}
+
+    @cached_property
+    def sha256(self) -> str:
+        """The SHA-256 of the alphabet in hexadecimal, which ties weights to a scheme.
+
+        Weights give a probability for each class, and only the alphabet defines the classes. Formats are not included:
+        they choose between readings, and weights still suit a scheme with a new format.
+        """
+        return hashlib.sha256(self.alphabet.encode()).hexdigest()
+
+    @cached_property
+    def successors(self) -> Successors:
+        """The prefixes of all formats as an automaton, for a search that only follows formats."""
+        patterns = (
+            tuple(member.signs[sign] for sign in "".join(pattern))
+            for member in self.members or (self,)
+            for plate_format in member.formats
+            for pattern in plate_format.patterns
+        )
+        return Successors(frozenset(patterns), self.alphabet)
+
+    def owners(self, text: str) -> tuple["PlateScheme", ...]:
+        """The schemes that a plate with this text may belong to: of joined ones, those whose formats it fits."""
+        return tuple(member for member in self.members or (self,) if member.is_plate(text))
+
+    def owner(self, text: str, preferred: str = "") -> "PlateScheme":
+        """The scheme of a plate with this text: of joined ones, ``preferred`` if it fits, or the first that fits."""
+        owners = self.owners(text) if self.members else (self,)
+        return next((owner for owner in owners if owner.name == preferred), next(iter(owners), self))
+
+    def read_with(self, name: str) -> "PlateScheme":
+        """Of joined schemes, those with the same reader as ``name``; all if they share one reader."""
+        return self._read_with.get(name, self)
+
+    @cached_property
+    def _read_with(self) -> Mapping[str, "PlateScheme"]:
+        readers: dict[str, list[PlateScheme]] = {}
+        for member in self.members:
+            readers.setdefault(member.trained_as, []).append(member)
+        if len(readers) <= 1:
+            return {}
+        return {member.name: self._together(readers[member.trained_as]) for member in self.members}
+
+    def fits(self, text: str) -> tuple[Fit, ...]:
+        """How a text fits the formats, usually in no or one way."""
+        if self.members:
+            return tuple(fit for member in self.members for fit in member.fits(text))
+        found = []
+        for plate_format, patterns, expression in self._expressions.get(len(text), ()):
+            match = expression.fullmatch(text)
+            if match and all(map(self.is_issued, match.groups())):
+                found.append(Fit(plate_format, patterns, match.groups()))
+        return tuple(found)
+
+    def formats_of(self, text: str) -> tuple[PlateFormat, ...]:
+        """The formats that a text fits."""
+        return tuple(dict.fromkeys(fit.format for fit in self.fits(text)))
+
+    def region_of(self, text: str) -> str | None:
+        """The code of the region in a text, if the country's plates have one."""
+        if self.members:
+            return next((owner.region_of(text) for owner in self.owners(text)), None)
+        fits = self.fits(text)
+        return fits[0].parts[-1] if fits and self.region_is_last else None
+
+    def format_names(self, text: str) -> str:
+        """The names of the formats that a text fits: "private", "taxi or trailer", or empty."""
+        return " or ".join(plate_format.name for plate_format in self.formats_of(text))
+
+    def is_plate(self, text: str) -> bool:
+        """Whether a text fits a format."""
+        return any(member.fits(text) for member in self.members or (self,))
+
+    def is_issued(self, part: str) -> bool:
+        """Whether a part may have its digits, see `not_issued`."""
+        return "".join(filter(str.isdigit, part)) not in self.not_issued
+
+    def texts_of(self, pattern: str) -> tuple[str, ...]:
+        """All texts of a part with this pattern."""
+        return tuple(filter(self.is_issued, map("".join, product(*(self.signs[sign] for sign in pattern)))))
+
+    def _only(self, lines: int) -> "PlateScheme":
+        if self.members:
+            return self._together([member.by_lines[lines] for member in self.members])
+        formats = tuple(plate_format for plate_format in self.formats if plate_format.lines == lines)
+        shares = {plate_format.name: self.synthesis.shares[plate_format.name] for plate_format in formats}
+        total = sum(shares.values()) or 1.0
+        synthesis = replace(self.synthesis, shares={name: share / total for name, share in shares.items()})
+        return replace(self, formats=formats, synthesis=synthesis)
+
+    def _together(self, members: Sequence["PlateScheme"]) -> "PlateScheme":
+        return replace(joined(members), name=self.name)
+
+    @cached_property
+    def _expressions(self) -> Mapping[int, Sequence[tuple[PlateFormat, tuple[str, ...], re.Pattern[str]]]]:
+        """The length of a text -> the formats and patterns of this length, each with an expression for its parts."""
+
+        def expression(pattern: str) -> str:
+            return "(" + "".join(f"[{re.escape(self.signs[sign])}]" for sign in pattern) + ")"
+
+        found = defaultdict(list)
+        for plate_format in self.formats:
+            for patterns in plate_format.patterns:
+                compiled = re.compile("".join(map(expression, patterns)))
+                found[sum(map(len, patterns))].append((plate_format, patterns, compiled))
+        return dict(found)
+
+
+def joined(schemes: Sequence[PlateScheme]) -> PlateScheme:
+    """Several schemes -> one with all their formats: a text fits if it fits one of them.
+
+    A single scheme is returned unchanged. Formats of several countries may have the same name. If the schemes have
+    several readers, the alphabet is that of all and of no single reader, see `PlateScheme.read_with`.
+    """
+    first, *rest = schemes
+    if not rest:
+        return first
+    formats = tuple(plate_format for scheme in schemes for plate_format in scheme.formats)
+    name = ",".join(scheme.name for scheme in schemes)
+    lines = max(scheme.lines for scheme in schemes)
+    return PlateScheme(
+        name,
+        "".join(dict.fromkeys(symbol for scheme in schemes for symbol in scheme.alphabet)),
+        {},
+        formats,
+        frozenset(),
+        lines,
+        SynthesisTexts({}, {}, {}),
+        reader=first.reader,
+        members=tuple(schemes),
+    )

@@ -1,0 +1,1 @@
+"""An event, and where it goes."""

@@ -1,0 +1,116 @@
+"""The settings of a sink, as Python values and as keys of cameras.yaml."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from plate_nets.common.errors import InputError
+from plate_nets.events.sinks.base import Sink
+from plate_nets.events.sinks.files import CsvSink, JsonlSink, ParquetSink
+from plate_nets.events.sinks.mqtt import MqttSink
+from plate_nets.events.sinks.sqlite import SqliteSink
+from plate_nets.events.sinks.webhook import WebhookSink
+
+_LONGEST = 36_500
+"""Days; an upper limit for any retention."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Common:
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
+
+    name: str = ""
+    """Its name in messages, metrics and the outbox; by default its type."""
+    matches_only: bool = False
+    """Send only events that match a watch list."""
+    finals_only: bool = False
+    """Send only the last record of each car."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JsonlSettings(_Common):
+    """Lines of JSON."""
+
+    type: Literal["jsonl"] = "jsonl"
+    path: Path
+
+
+@dataclass(frozen=True, kw_only=True)
+class CsvSettings(_Common):
+    """A table."""
+
+    type: Literal["csv"] = "csv"
+    path: Path
+
+
+@dataclass(frozen=True, kw_only=True)
+class SqliteSettings(_Common):
+    """The event store."""
+
+    type: Literal["sqlite"] = "sqlite"
+    path: Path
+    keep_days: float | None = None
+    """Delete events older than this."""
+
+    def __post_init__(self) -> None:
+        if self.keep_days is not None and not 0 <= self.keep_days <= _LONGEST:
+            raise InputError(f"sqlite: keep_days: expected 0 to {_LONGEST}, got {self.keep_days:g}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ParquetSettings(_Common):
+    """Parquet files in a folder."""
+
+    type: Literal["parquet"] = "parquet"
+    folder: Path
+
+
+@dataclass(frozen=True, kw_only=True)
+class WebhookSettings(_Common):
+    """Signed HTTP requests."""
+
+    type: Literal["webhook"] = "webhook"
+    url: str = field(repr=False)
+    secret: str | None = field(default=None, repr=False)
+    headers: dict[str, str] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MqttSettings(_Common):
+    """An MQTT broker."""
+
+    type: Literal["mqtt"] = "mqtt"
+    url: str = field(repr=False)
+    discovery: str | None = "homeassistant"
+    retain: bool = False
+    """Let the broker keep the last event of each camera."""
+
+
+SinkSettings = Annotated[
+    JsonlSettings | CsvSettings | SqliteSettings | ParquetSettings | WebhookSettings | MqttSettings,
+    Field(discriminator="type"),
+]
+
+
+def open_sink(settings: SinkSettings) -> Sink:
+    """Open the sink for these settings.
+
+    Raises:
+        InputError: a file or address cannot be used.
+        MissingExtra: a package is not installed.
+    """
+    match settings:
+        case JsonlSettings():
+            return JsonlSink(settings.path)
+        case CsvSettings():
+            return CsvSink(settings.path)
+        case SqliteSettings():
+            return SqliteSink(settings.path, settings.keep_days)
+        case ParquetSettings():
+            return ParquetSink(settings.folder)
+        case WebhookSettings():
+            return WebhookSink(settings.url, settings.secret, settings.headers)
+        case MqttSettings():
+            return MqttSink(settings.url, settings.discovery, retain=settings.retain)

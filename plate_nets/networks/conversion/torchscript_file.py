@@ -1,0 +1,122 @@
+"""Network -> TorchScript file, for Triton's `pytorch` backend. Needs torch."""
+
+import io
+import json
+import warnings
+import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.jit._trace import TracerWarning
+
+import plate_nets.networks
+from plate_nets.common.errors import ConversionError
+from plate_nets.networks.conversion.provenance import Provenance, provenance_of
+from plate_nets.networks.runtimes.networks import TORCHSCRIPT
+from plate_nets.networks.runtimes.torchscript import load_torchscript
+
+FILES = (TORCHSCRIPT,)
+PROVENANCE = "provenance.json"
+
+
+class ChannelsLast(nn.Module):
+    """A network that computes channels-last inside: contiguous (N, C, H, W) in, contiguous out.
+
+    Convolutions of crop size run up to 2.6 times faster this way on a CPU, and the caller need not know.
+    """
+
+    def __init__(self, network: nn.Module) -> None:
+        super().__init__()
+        self.network = network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # torch's stub lacks it
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        outputs: Tensor = self.network(inputs.contiguous(memory_format=torch.channels_last))
+        return outputs.contiguous()
+
+
+def save(network: nn.Module, example: NDArray[Any], mode: str, provenance: Provenance, folder: Path) -> None:
+    """A network in eval mode -> `model.pt` in ``folder``: traced or scripted on the CPU, frozen, with its provenance.
+
+    Methods that the network lists in ``exported`` are scripted in either mode, so they can be called in the file too.
+
+    Frozen modules hold their weights as constants, which move only while loading
+    (``torch.jit.load(path, map_location=...)``, as libtorch's backend does), not by ``.to``.
+
+    Raises:
+        ConversionError: the network cannot be traced or scripted.
+        OSError: the disk is full.
+    """
+    also: tuple[str, ...] = getattr(network, "exported", ())
+    archive = io.BytesIO()
+    try:
+        with _quiet(), torch.inference_mode():
+            if mode == "trace":
+                module = torch.jit.trace(network, (torch.from_numpy(example),), check_trace=False)  # type: ignore[no-untyped-call]
+            else:
+                module = torch.jit.script(network)
+            module = torch.jit.freeze(module, preserved_attrs=list(also))
+            # Into memory, because on a full disk torch would end the process
+            torch.jit.save(module, archive, _extra_files={PROVENANCE: json.dumps(provenance)})
+    except (RuntimeError, TypeError, torch.jit.frontend.FrontendError) as error:
+        raise ConversionError(f"cannot {mode} {type(network).__name__}: {error}") from error
+    (folder / TORCHSCRIPT).write_bytes(archive.getbuffer())
+
+
+def run(folder: Path, inputs: Sequence[NDArray[Any]]) -> list[tuple[NDArray[Any], ...]]:
+    """Run the saved `model.pt` on each of the inputs, on the CPU.
+
+    Raises:
+        WeightsError: the file is missing or damaged.
+        ConversionError: the model rejects an input.
+    """
+    with _quiet():
+        network = load_torchscript(folder / TORCHSCRIPT)
+        try:
+            return answers(network, inputs)
+        except RuntimeError as error:
+            raise ConversionError(f"{folder / TORCHSCRIPT}: {error}") from error
+
+
+def answers(network: nn.Module, inputs: Sequence[NDArray[Any]]) -> list[tuple[NDArray[Any], ...]]:
+    """Run a network in eval mode, eager or TorchScript, on each of the inputs."""
+    with torch.inference_mode():
+        found = [network(torch.from_numpy(array)) for array in inputs]
+    return [tuple(each.numpy() for each in (answer if isinstance(answer, tuple) else (answer,))) for answer in found]
+
+
+def current_provenance(weights: Path | None, mode: str) -> Provenance:
+    """The provenance that a TorchScript file made now would have."""
+    sources = (Path(plate_nets.networks.__path__[0]), Path(__file__))
+    return provenance_of(weights, sources, mode=mode, torch=str(torch.__version__))
+
+
+def saved_provenance(folder: Path) -> Provenance:
+    """The provenance of the saved `model.pt`.
+
+    Raises:
+        ConversionError: the file is missing or damaged.
+    """
+    path = folder / TORCHSCRIPT
+    if not path.is_file():
+        raise ConversionError(f"{path}: no such file")
+    try:
+        with zipfile.ZipFile(path) as archive:
+            found = [name for name in archive.namelist() if name.endswith(f"/extra/{PROVENANCE}")]
+            provenance: Provenance = json.loads(archive.read(found[0])) if found else {}
+    except (zipfile.BadZipFile, OSError, ValueError) as error:
+        raise ConversionError(f"{path}: not a readable TorchScript file: {error}") from error
+    return provenance
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    # TorchScript is deprecated, but libtorch's backend loads it; tracer warnings are settled by the comparison
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        warnings.simplefilter("ignore", TracerWarning)
+        yield

@@ -1,0 +1,130 @@
+"""The networks as functions of arrays in host memory: OpenVINO on the CPU, TorchScript on a GPU.
+
+With 2 threads, OpenVINO needs 30 ms for a frame of 640 px and torch 50 ms; and torch would take 200 MB per process.
+"""
+
+import hashlib
+import os
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plate_nets.common.errors import WeightsError
+from plate_nets.contract import LPRNET, READERS, YOLO
+from plate_nets.networks.registry import NETWORKS
+from plate_nets.networks.runtimes.detector import OpenVINODetector, Pictures
+from plate_nets.networks.runtimes.openvino import Network, Precision, load_ir
+from plate_nets.networks.runtimes.precision import choose
+
+RELEASED = 1
+"""The version that the converters write; a swap adds higher ones."""
+
+IR, IR_WEIGHTS, TORCHSCRIPT = "model.xml", "model.bin", "model.pt"
+"""The files of a network in a version folder: two of OpenVINO for the CPU, and one of TorchScript for all devices."""
+
+Runtime = Literal["openvino", "torch"]
+"""What runs the networks in this process: "openvino" the converted ones, "torch" the committed weights."""
+
+REPOSITORY_VARIABLE = "PLATES_MODEL_REPOSITORY"
+
+INSTALLED = Path(__file__).resolve().parents[2] / "model_repository"
+"""Where a wheel installs the models; in a checkout they are beside the package."""
+
+
+@dataclass(frozen=True)
+class Networks:
+    """The networks, not thread-safe; shapes as in `contract.py`, and those of `corners` as in `networks`.
+
+    ``yolo``: like `runtimes.detector.OpenVINODetector`, or with all rows.
+    """
+
+    yolo: Callable[[Pictures], NDArray[np.float32]]
+    corners: Network
+    stn: Network
+    readers: Mapping[str, Network]
+    """The requested ones of `contract.READERS`, by name."""
+    country: Network | None = None
+
+
+def load_network(
+    name: str, folder: Path, gpu: int | None, threads: int, precision: Precision = "float32"
+) -> Callable[[NDArray[Any]], NDArray[np.float32]]:
+    """Load a network from its folder, for a GPU (by number) or for the CPU (0 threads: all cores of this process).
+
+    ``precision`` only applies to the CPU.
+
+    Raises:
+        WeightsError: the converted file is missing or does not load.
+    """
+    if gpu is None:
+        load = OpenVINODetector if name == YOLO.name else load_ir
+        return load(folder / IR, threads, precision)
+    from plate_nets.networks.runtimes.torchscript import TorchDetector, device_of, forward, load_torchscript
+
+    device = device_of(gpu)
+    network = load_torchscript(folder / TORCHSCRIPT, device)
+    return TorchDetector(network, device) if name == YOLO.name else partial(forward, network, device=device)
+
+
+def load_converted(
+    folders: Mapping[str, Path], gpu: int | None = None, threads: int = 0, readers: Collection[str] = (LPRNET.name,)
+) -> Networks:
+    """Version folders by model name -> the networks in them, see `load_network`, each in its best precision.
+
+    ``readers``: which of `contract.READERS` to load.
+
+    Raises:
+        WeightsError: a converted file is missing or does not load.
+    """
+    found = {}
+    for name, network in NETWORKS.items():
+        if name in READERS and name not in readers:
+            continue
+        folder = network_folder(folders[network.model.name], name)
+        precision = choose(name, folder / IR).precision if gpu is None else "float32"
+        found[name] = load_network(name, folder, gpu, threads, precision)
+    requested = {name: found.pop(name) for name in readers}
+    return Networks(**found, readers=requested)
+
+
+def digest_of(folders: Mapping[str, Path]) -> str:
+    """Version folders by model name -> the first 12 digits of the SHA-256 of the weights in their IR.
+
+    Raises:
+        WeightsError: a converted file is missing.
+    """
+    digest = hashlib.sha256()
+    for folder in folders.values():
+        files = sorted(folder.rglob(IR_WEIGHTS))
+        if not files:
+            raise WeightsError(f"{folder / IR_WEIGHTS}: no such file; run `python -m converters` first")
+        for path in files:
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def default_repository() -> Path:
+    """The model repository: the one in PLATES_MODEL_REPOSITORY, or the one that came with the package."""
+    if named := os.environ.get(REPOSITORY_VARIABLE):
+        return Path(named)
+    return INSTALLED if INSTALLED.is_dir() else INSTALLED.parents[1] / INSTALLED.name
+
+
+def network_folder(version: Path, name: str) -> Path:
+    """The version folder of a network's model -> the folder of the network's files."""
+    return version / NETWORKS[name].folder
+
+
+def released(repository: Path, model: str) -> Path:
+    """A model repository -> the version folder that the converters write to."""
+    return repository / model / str(RELEASED)
+
+
+def first_versions(repository: Path) -> dict[str, Path]:
+    """A model repository -> the version folders that the converters write to, by model name."""
+    return {network.model.name: released(repository, network.model.name) for network in NETWORKS.values()}

@@ -1,0 +1,148 @@
+"""OpenVINO networks on the CPU."""
+
+from collections.abc import Callable, Collection, Mapping
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plate_nets.common.errors import ServerError, WeightsError
+from plate_nets.common.extras import needs
+from plate_nets.networks.runtimes.quantization import quantize
+
+if TYPE_CHECKING:
+    import openvino
+    from torch import nn
+
+Network = Callable[[NDArray[np.float32]], NDArray[np.float32]]
+
+
+Precision = Literal["float32", "bfloat16", "int8", "int8-bfloat16"]
+"""The precision of a network's computations; inputs and outputs are always float32. Layers that int8 leaves out run in
+float32, or in bfloat16 with "int8-bfloat16"."""
+INT8: Collection[Precision] = ("int8", "int8-bfloat16")
+"""The precisions that need the ranges of a network's layers."""
+
+_HINTS: Mapping[Precision, str] = {"float32": "f32", "bfloat16": "bf16", "int8": "f32", "int8-bfloat16": "bf16"}
+
+LITTLE_MEMORY = "there is too little memory for it; free some, or raise the limit (`ulimit -v`)"
+_SHORT = ("Resource temporarily unavailable", "Cannot allocate memory", "bad_alloc")
+"""How the system words a lack of memory for data or for a thread's stack."""
+
+_PREPARED = 1024
+"""How many prepared layers a network keeps for the input sizes it saw last; OpenVINO's default is 5,000. A process that
+had read pictures of 170 sizes took 424 MB with 1,024, 383 MB with 512, and 703 MB with the default."""
+
+
+def load_ir(path: Path, threads: int, precision: Precision = "float32") -> Network:
+    """A converted `model.xml` with its `model.bin` -> a function, not thread-safe.
+
+    ``threads``: 0 means one per core.
+
+    Raises:
+        WeightsError: the file is missing or damaged; for int8, its weights have no ranges.
+    """
+    return _call(compile_model(read_ir(path, precision), threads, precision), path)
+
+
+def read_ir(path: Path, precision: Precision = "float32") -> "openvino.Model":
+    """A converted `model.xml` with its `model.bin` -> the graph to compile for a precision.
+
+    Raises:
+        WeightsError: the file is missing or damaged; for int8, its weights have no ranges.
+    """
+    if not path.is_file():
+        raise WeightsError(f"{path}: not converted yet; run `python -m converters`")
+    try:
+        model = core().read_model(path)
+    except RuntimeError as error:
+        raise WeightsError(f"{path}: cannot be loaded: {_cause(error)}") from error
+    if precision in INT8:
+        quantize(model)
+    return model
+
+
+def compile_torch(network: "nn.Module", dims: tuple[int, ...], threads: int) -> Network:
+    """A torch network, eager or TorchScript -> a function of arrays (N, *dims) in float32, for any N above 0.
+
+    Raises:
+        WeightsError: OpenVINO cannot convert one of its operations.
+    """
+    import warnings
+
+    import openvino
+    import torch
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # from torch's tracing
+            model = openvino.convert_model(network, example_input=torch.zeros(1, *dims), input=[(-1, *dims)])
+    except openvino.frontend.OpConversionFailure as error:
+        raise WeightsError(f"OpenVINO cannot run {type(network).__name__}: {error}") from error
+    return _call(compile_model(model, threads, "float32"), type(network).__name__)
+
+
+def compile_model(model: "openvino.Model", threads: int, precision: Precision) -> "openvino.CompiledModel":
+    """Compile a graph for a number of threads of the CPU; 0: one per core.
+
+    Raises:
+        WeightsError: OpenVINO cannot run it.
+    """
+    options = {
+        "INFERENCE_PRECISION_HINT": _HINTS[precision],
+        "PERFORMANCE_HINT": "LATENCY",
+        "NUM_STREAMS": "1",
+        "INFERENCE_NUM_THREADS": str(threads),
+        "ENABLE_CPU_PINNING": "NO",
+        "CPU_RUNTIME_CACHE_CAPACITY": str(_PREPARED),
+    }
+    try:
+        return core().compile_model(model, "CPU", options)
+    except RuntimeError as error:
+        raise WeightsError(f"{model.get_friendly_name()}: cannot be loaded: {_cause(error)}") from error
+
+
+def _cause(error: RuntimeError) -> str:
+    """OpenVINO's error, several lines with its sources -> its last line, or what is short."""
+    last = next((line.strip() for line in reversed(str(error).splitlines()) if line.strip()), type(error).__name__)
+    return LITTLE_MEMORY if any(each in last for each in _SHORT) else last
+
+
+@cache
+def core() -> "openvino.Core":
+    """OpenVINO's entry point; a process has only one.
+
+    Each `Core` sets a stack for the signal handlers of its thread, and restores the previous one when it is deleted. If
+    several are deleted in the wrong order, the thread keeps a stack that is freed, and Ctrl-C ends the process with
+    SIGSEGV.
+    """
+    with needs("local", "reading in process"):
+        import openvino  # imported here: takes a second
+
+    return openvino.Core()
+
+
+@cache
+def has_bfloat16() -> bool:
+    """Whether OpenVINO reports that the CPU computes in bfloat16, as it does for some that are slow at it."""
+    return "BF16" in core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
+
+
+def check_output(output: NDArray[np.float32], name: object) -> None:
+    """Raise ServerError if a network gave an output without values, as OpenVINO does when memory runs out."""
+    if not output.size:
+        raise ServerError(f"{name}: the network gave no values: {LITTLE_MEMORY}")
+
+
+def _call(compiled: "openvino.CompiledModel", name: object) -> Network:
+    request = compiled.create_infer_request()
+
+    def run(array: NDArray[np.float32]) -> NDArray[np.float32]:
+        # Not [array]: to look into a list takes OpenVINO 0.1 ms. The answer is a copy of the output
+        answer: NDArray[np.float32] = request.infer(array, share_inputs=True)[0]
+        check_output(answer, name)
+        return answer
+
+    return run

@@ -1,0 +1,1 @@
+"""What exists because Triton serves: code inside its models, the server, its supervision, the swap of weights."""

@@ -1,0 +1,144 @@
+"""The `pytorch` backend of the embedded server, for converted networks with one input.
+
+NVIDIA's server has libtorch for these models; the embedded server and the CPU image have this backend of the same name,
+so the same `config.pbtxt` works in both.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from plate_nets.common.errors import ContractError, InputError, PlateError
+from plate_nets.contract import TensorSpec
+from plate_nets.networks.runtimes.networks import IR, TORCHSCRIPT
+from plate_nets.triton.backend.precision import chosen_precision
+from plate_nets.triton.backend.settings import (
+    ModelArgs,
+    TorchScriptSettings,
+    read_settings,
+    refuse_unknown,
+    thread_count,
+)
+from plate_nets.triton.backend.triton import (
+    Request,
+    Response,
+    Tensor,
+    answer,
+    check_tensors,
+    error_response,
+    find,
+    model_args,
+    start_fault,
+)
+from plate_nets.triton.backend.watchdog import Watchdog, WatchdogSettings
+
+DTYPES = {"FP32": "float32", "UINT8": "uint8"}
+"""Triton's dtypes -> those of numpy and torch."""
+
+
+class Runtime(Protocol):
+    """Runs a network. Rows (N, ...) are arrays, or torch tensors on a device."""
+
+    def rows(self, tensor: Tensor, /) -> Any:
+        """A Triton tensor as this runtime takes it, without a copy."""
+        ...
+
+    def run(self, batch: Sequence[Any], /) -> list[tuple[Any, ...]]:
+        """Rows of each request -> its outputs, from one forward pass."""
+        ...
+
+    def tensor(self, spec: TensorSpec, rows: Any, /) -> Tensor:
+        """The rows of an output -> a Triton tensor."""
+        ...
+
+
+class TorchScriptModel:
+    """Runs all requests of a batch in one forward pass on the instance's device."""
+
+    def __init__(self, args: Mapping[str, str]) -> None:
+        model = model_args(args)
+        try:
+            check_tensors()
+            refuse_unknown(model.name, model.parameters, TorchScriptSettings, WatchdogSettings)
+            self._watchdog = Watchdog(read_settings(WatchdogSettings, model.name, model.parameters))
+            self._input, self._outputs = tensors(json.loads(args["model_config"]))
+            self._runtime = runtime(model, read_settings(TorchScriptSettings, model.name, model.parameters))
+        except PlateError as error:
+            raise start_fault(error) from error
+
+    def execute(self, requests: Sequence[Request]) -> list[Response]:
+        """The requests of a batch -> one response each, in order."""
+        with self._watchdog.working():
+            return self._answer(requests)
+
+    def _answer(self, requests: Sequence[Request]) -> list[Response]:
+        rows = [self._rows(request) for request in requests]
+        good = [valid for valid in rows if not isinstance(valid, InputError)]
+        try:
+            answers = iter(self._runtime.run(good) if good else [])
+        except Exception as error:
+            return [error_response(item if isinstance(item, InputError) else error) for item in rows]
+        return [
+            error_response(item) if isinstance(item, InputError) else self._respond(request, next(answers))
+            for request, item in zip(requests, rows, strict=True)
+        ]
+
+    def _rows(self, request: Request) -> Any:
+        """The rows of a request, or an InputError that says what is wrong with them."""
+        found = find(request, self._input)
+        if found is None:
+            return InputError(f"expected {self._input.name}, got none")
+        rows = self._runtime.rows(found)
+        dtype = str(rows.dtype).removeprefix("torch.")
+        if rows.shape[1:] != self._input.dims or dtype != DTYPES[self._input.dtype]:
+            return InputError(
+                f"{self._input.name}: expected {self._input.dtype} (N, {', '.join(map(str, self._input.dims))}), "
+                f"got {dtype} {tuple(rows.shape)}"
+            )
+        return rows
+
+    def _respond(self, request: Request, found: tuple[Any, ...]) -> Response:
+        return answer(
+            request,
+            lambda _: [self._runtime.tensor(spec, rows) for spec, rows in zip(self._outputs, found, strict=True)],
+        )
+
+
+def runtime(model: ModelArgs, settings: TorchScriptSettings) -> Runtime:
+    """The runtime of the model's network: OpenVINO on a CPU if the config says so, else torch.
+
+    Raises:
+        WeightsError: the converted file is missing or does not load.
+    """
+    folder, threads = Path(model.folder), thread_count(settings, model.instances)
+    if settings.openvino and model.gpu is None:
+        from plate_nets.triton.backend.openvino_runtime import OpenVINORuntime
+
+        return OpenVINORuntime(folder / IR, threads, chosen_precision(model.name, folder / IR))
+    from plate_nets.triton.backend.torch_runtime import TorchRuntime  # torch takes 200 MB and seconds
+
+    return TorchRuntime(folder / (model.file or TORCHSCRIPT), model.gpu, threads)
+
+
+def tensors(config: Mapping[str, Any]) -> tuple[TensorSpec, tuple[TensorSpec, ...]]:
+    """A model's config -> its one input, and its outputs.
+
+    Raises:
+        ContractError: it has not exactly one input, no output, or a dtype that is not in `DTYPES`.
+    """
+    inputs, outputs = (
+        tuple(
+            TensorSpec(tensor["name"], tensor["data_type"].removeprefix("TYPE_"), tuple(map(int, tensor["dims"])))
+            for tensor in config.get(side, ())
+        )
+        for side in ("input", "output")
+    )
+    if len(inputs) != 1 or not outputs:
+        raise ContractError(
+            f"{config['name']}: expected one input and at least one output, got {len(inputs)} and {len(outputs)}"
+        )
+    for spec in (*inputs, *outputs):
+        if spec.dtype not in DTYPES:
+            raise ContractError(f"{config['name']}: {spec.name}: expected {' or '.join(DTYPES)}, got {spec.dtype}")
+    return inputs[0], outputs

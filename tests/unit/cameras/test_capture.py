@@ -1,0 +1,154 @@
+"""Live sources: lost and found again, the newest frame first, no thread left."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from plate_nets.cameras.address import parse_source
+from plate_nets.cameras.capture import Capture, CaptureSettings
+from plate_nets.cameras.decoding import DecodingSettings
+from tests.clips import still, write_clip
+from tests.rtsp import RtspCamera
+
+QUICK = CaptureSettings(first_pause=0.2, decoding=DecodingSettings(silence=1.0))
+
+
+@pytest.fixture(scope="module")
+def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_clip(tmp_path_factory.mktemp("clips") / "camera.mkv", still(3000), fps=25)
+
+
+@pytest.fixture
+def camera(clip: Path) -> Iterator[RtspCamera]:
+    camera = RtspCamera(clip)
+    yield camera
+    camera.kill()
+
+
+class Watched:
+    """A capture and its messages."""
+
+    def __init__(self, source: str, settings: CaptureSettings = QUICK) -> None:
+        self.said: list[str] = []
+        self.capture = Capture(parse_source(source), settings, self.said.append)
+        self.capture.start()
+
+    def wait(self, until: Callable[[], bool], seconds: float = 60) -> None:
+        """Take frames until a condition is true."""
+        deadline = time.monotonic() + seconds
+        while not until():
+            assert time.monotonic() < deadline, (self.capture.state, self.capture.cause, self.said)
+            self.capture.watch()
+            self.capture.handover.take(0.02)
+
+    def wait_for_frames(self) -> None:
+        before = self.capture.rate.count
+        self.wait(lambda: self.capture.rate.count > before + 5 and self.capture.state == "online")
+
+    def wait_for(self, state: str) -> None:
+        self.wait(lambda: self.capture.state == state)
+
+    def end(self) -> None:
+        self.capture.stop()
+        assert self.capture.join(60)
+
+
+@pytest.fixture
+def no_thread_left() -> Iterator[None]:
+    before = set(threading.enumerate())
+    yield
+    left = [each for each in threading.enumerate() if each not in before and each.name.startswith("capture")]
+    assert left == []
+
+
+@pytest.mark.usefixtures("no_thread_left")
+def test_a_camera_that_is_killed_and_started_is_found_again(camera: RtspCamera) -> None:
+    watched = Watched(camera.url())
+    watched.wait_for_frames()
+    for _ in range(2):
+        camera.kill()
+        watched.wait_for("offline")
+        camera.start()
+        watched.wait_for_frames()
+    watched.end()
+    assert watched.capture.reconnections == 2
+    assert watched.said.count("online again") == 2
+    assert "offline: the connection was closed" in watched.said
+
+
+@pytest.mark.usefixtures("no_thread_left")
+def test_a_camera_that_freezes_is_offline_and_comes_back(camera: RtspCamera) -> None:
+    watched = Watched(camera.url())
+    watched.wait_for_frames()
+    camera.freeze()
+    watched.wait_for("offline")
+    assert watched.capture.cause == "no picture for 1 s; if it sends less often, raise `silence`"
+    camera.thaw()
+    watched.wait_for_frames()
+    watched.end()
+
+
+@pytest.mark.usefixtures("no_thread_left")
+def test_a_wrong_password_is_reported_once_and_never_shown(clip: Path) -> None:
+    camera = RtspCamera(clip, "ann", "s3cret")
+    watched = Watched(camera.url("ann:wr0ng@"))
+    watched.wait(lambda: watched.capture.state == "offline")
+    threads = [thread.name for thread in threading.enumerate()]
+    watched.end()
+    assert watched.said == ["offline: wrong user or password, or no permission"]
+    assert not any("wr0ng" in each for each in (*watched.said, *threads))
+    right = Watched(camera.url("ann:s3cret@"))
+    right.wait_for_frames()
+    right.end()
+    camera.kill()
+
+
+@pytest.mark.usefixtures("no_thread_left")
+def test_a_slow_reader_gets_the_newest_frame_and_the_rest_is_counted(camera: RtspCamera) -> None:
+    watched = Watched(camera.url())
+    watched.wait_for_frames()
+    capture = watched.capture
+    reached = capture.rate.count + 40
+    deadline = time.monotonic() + 60
+    while capture.rate.count < reached:  # nothing takes any
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    frame = capture.handover.take(0)
+    watched.end()
+    assert frame is not None
+    assert capture.handover.dropped >= 35
+    assert capture.position - frame.position < 1
+
+
+@pytest.mark.usefixtures("no_thread_left")
+def test_a_clock_that_is_set_back_does_not_stop_the_frames(camera: RtspCamera, monkeypatch: pytest.MonkeyPatch) -> None:
+    watched = Watched(camera.url(), replace(QUICK, fps=10))
+    watched.wait_for_frames()
+    capture, now = watched.capture, time.time
+    monkeypatch.setattr(time, "time", lambda: now() - 3600)
+    decoded, dropped, taken = capture.rate.count, capture.handover.dropped, 0
+    deadline = now() + 60
+    while capture.rate.count < decoded + 100:
+        assert now() < deadline
+        taken += capture.handover.take(0.02) is not None
+    offered = taken + capture.handover.dropped - dropped
+    watched.end()
+    assert offered >= 20, offered
+
+
+def test_a_file_waits_for_its_reader(tmp_path: Path) -> None:
+    path = write_clip(tmp_path / "clip.mkv", (np.full((96, 128, 3), number, np.uint8) for number in range(50)))
+    watched = Watched(str(path))
+    frames = []
+    while not watched.capture.handover.finished:
+        frame = watched.capture.handover.take(10)
+        if frame is not None:
+            frames.append(frame)
+    watched.end()
+    assert len(frames) == 50 and watched.capture.handover.dropped == 0
+    assert watched.capture.state == "ended"

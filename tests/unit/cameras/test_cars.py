@@ -1,0 +1,445 @@
+"""Plates of frames -> one event per car."""
+
+import json
+import math
+import pickle
+from collections import Counter
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from plate_nets.cameras.cars import CarEvents
+from plate_nets.cameras.fusion import FusionSettings
+from plate_nets.cameras.plate_events import Camera
+from plate_nets.cameras.stay import CarSettings, Line
+from plate_nets.cameras.watch_lists import WatchList
+from plate_nets.countries import PlateScheme, joined, load_schemes
+from plate_nets.events.event import PlateEvent, event_schema
+from plate_nets.types import Plate
+from tests.spelling import spell
+from tests.unit.cameras.traffic import T0, approaching, noise, plate, watch
+
+ONE = "A123BC77"
+OTHER = "X900KO99"
+
+
+def stages(events: list[PlateEvent]) -> list[tuple[str, str]]:
+    return [(event.stage, event.plate) for event in events]
+
+
+def passing(text: str, time: float, start: float = 0.0) -> list[Plate]:
+    """A car that crosses the picture in two seconds."""
+    return [plate(text, 100 + 500 * (time - start))] if 0 <= time - start < 2 else []
+
+
+@pytest.mark.parametrize("rate", [25, 5])
+def test_a_passing_car_is_reported_early_and_at_the_end(rate: float) -> None:
+    events = watch(lambda time: approaching(ONE, time), 4, rate)
+    assert stages(events) == [("provisional", ONE), ("final", ONE)]
+    first, last = events
+    assert first.id == last.id and [event.revision for event in events] == [1, 2] and first.key != last.key
+    assert (first.last_seen - first.first_seen).total_seconds() < 1
+    assert last.heading == "towards" and last.direction is not None and 270 < last.direction < 360
+    assert last.score > 0.999 and last.plate_type == "private"
+    assert (last.region.code, last.region.subject) == ("ru", "77")
+
+
+def test_every_event_fits_the_schema_and_survives_json() -> None:
+    settings = CarSettings(lines=(Line("entry", (640.0, 0.0), (640.0, 720.0)),))
+    events = watch(lambda time: [*passing(ONE, time), plate(OTHER, 800, 500)], 14, 10, settings)
+    assert {event.stage for event in events} == {"provisional", "update", "final"}
+    validator = Draft202012Validator(event_schema(), format_checker=Draft202012Validator.FORMAT_CHECKER)
+    for event in events:
+        record = json.loads(event.to_json())
+        validator.validate(record)
+        schema = event_schema()
+        assert set(record) == set(schema["properties"])
+        assert PlateEvent.from_dict(record).to_dict() == record
+
+
+def test_cars_of_two_readers_are_reported_with_their_countries() -> None:
+    """Russia's reader reads one plate, the Latin reader the other. The wrong one reads one frame in five of each."""
+    russia, turkey = schemes = load_schemes("russia,turkey")
+
+    def read(text: str, scheme: PlateScheme, peak: float, x: float, y: float) -> Plate:
+        found = plate("", x, y)
+        reading = replace(found.reading, text=text, best=text, scheme=scheme.name)
+        return replace(found, reading=reading, logits=spell(text, peak=peak, scheme=scheme)[0])
+
+    def frames(time: float, wrong: bool) -> list[Plate]:
+        x = 100 + 200 * time
+        if wrong:
+            return [read("77ACK123", turkey, 4.0, x, 200), read("A123BC34", russia, 4.0, x, 500)]
+        return [read(ONE, russia, 12.0, x, 200), read("34ABC123", turkey, 12.0, x, 500)]
+
+    cars = CarEvents(Camera("gate"), scheme=joined(schemes))
+    for step in range(30):
+        cars.update(frames(step / 10, wrong=step % 5 == 4), T0 + step / 10)
+    told = {event.plate: (event.region.code, event.plate_type, event.score > 0.99) for event in cars.finish()}
+    assert told == {ONE: ("ru", "private", True), "34ABC123": ("tr", "three letters", True)}
+
+
+def test_all_frames_determine_country_and_colour() -> None:
+    """A text of two countries: most frames look Romanian, two Kazakh; some are not read."""
+    schemes = load_schemes("kazakhstan,romania")
+
+    def frame(step: int) -> Plate:
+        found = plate("", 100 + 20 * step, 200)
+        kazakh, read = step % 10 == 0, step % 10 != 5
+        reading = replace(
+            found.reading,
+            text="B123ABC" * read,
+            best="B123ABC",
+            scheme="kazakhstan" if kazakh else "romania",
+            country="unknown" if not read else "kz" if kazakh else "ro",
+            country_confidence=0.75 * read,
+            ground="yellow" if kazakh else "white",
+            ground_confidence=0.5,
+        )
+        return replace(found, reading=reading, logits=spell("B123ABC", scheme=schemes[0])[0])
+
+    cars = CarEvents(Camera("gate"), scheme=joined(schemes))
+    for step in range(20):
+        cars.update([frame(step)], T0 + step / 10)
+    (event,) = cars.finish()
+    assert (event.plate, event.region.code, event.plate_type) == ("B123ABC", "ro", "Bucharest")
+    assert event.country is not None and event.ground is not None
+    assert (event.country.name, event.ground.name) == ("ro", "white")
+    assert event.country.score == pytest.approx(0.75 * 16 / 18)
+    assert event.ground.score == pytest.approx(0.5 * 18 / 20)
+    record = json.loads(event.to_json())
+    Draft202012Validator(event_schema(), format_checker=Draft202012Validator.FORMAT_CHECKER).validate(record)
+    again = PlateEvent.from_dict(record)
+    assert (again.country, again.ground) == (event.country, event.ground) and again.to_dict() == record
+
+
+def test_a_car_that_flickers_is_one_car() -> None:
+    events = watch(lambda time: approaching(ONE, time, speed=8) * (round(time * 25) % 4 < 2), 5)
+    assert stages(events) == [("provisional", ONE), ("final", ONE)]
+
+
+def test_readings_that_flicker_are_one_text() -> None:
+    wrong = [{4: ("K", 10.5)}, {}, {1: ("7", 10.5)}, {}, {6: ("1", 10.5)}]
+
+    def frames(time: float) -> list[Plate]:
+        return [plate(ONE, 100 + 300 * time, doubts=wrong[round(time * 10) % 5])]
+
+    events = watch(frames, 2, 10)
+    assert {event.plate for event in events} == {ONE} and events[-1].stage == "final"
+    assert events[-1].frames.agreeing < events[-1].frames.read == events[-1].frames.seen == 20
+
+
+def test_a_text_that_later_frames_correct_is_updated() -> None:
+    def frames(time: float) -> list[Plate]:
+        early = time < 0.6
+        return [plate("A128BC77" if early else ONE, 100 + 300 * time, peak=10.0 if early else 12.0)]
+
+    events = watch(frames, 4, 10)
+    assert stages(events) == [("provisional", "A128BC77"), ("update", ""), ("update", ONE), ("final", ONE)]
+    assert len({event.id for event in events}) == 1
+
+
+def test_cars_that_cross_are_two_cars() -> None:
+    def frames(time: float) -> list[Plate]:
+        right, left = plate(ONE, 100 + 250 * time, 300), plate(OTHER, 900 - 250 * time, 306)
+        return [right] if abs(time - 1.6) < 0.15 else [left, right]
+
+    events = watch(frames, 5, 10)
+    assert Counter(stages(events)) == {(stage, text): 1 for stage in ("provisional", "final") for text in (ONE, OTHER)}
+
+
+def test_two_cars_whose_texts_differ_by_one_character_are_two_cars() -> None:
+    def frames(time: float) -> list[Plate]:
+        return [plate(ONE, 300 + 20 * time, 200), plate("A128BC77", 300 + 20 * time, 260)]
+
+    assert Counter(stages(watch(frames, 2, 10))) == {
+        (stage, text): 1 for stage in ("provisional", "final") for text in (ONE, "A128BC77")
+    }
+
+
+def test_a_following_car_whose_text_differs_by_one_character_is_another_car() -> None:
+    events = watch(lambda time: passing(ONE, time) + passing("A128BC77", time, 4.0), 8, 10)
+    assert len({event.id for event in events}) == 2
+    assert [event.plate for event in events if event.stage == "final"] == [ONE, "A128BC77"]
+
+
+def test_a_parked_car_is_one_event_with_a_growing_dwell() -> None:
+    events = watch(lambda time: [plate(ONE, 300 + math.sin(time * 9))], 40, 5)
+    assert stages(events) == [("provisional", ONE), ("update", ONE), ("final", ONE)]
+    assert [event.is_parked for event in events] == [False, True, True]
+    assert events[-1].dwell_sec == pytest.approx(39.8)
+    assert events[-1].direction is None and events[-1].heading is None and events[-1].speed == 0
+
+
+def test_a_parked_car_stays_tracked_while_the_motion_gate_skips_frames() -> None:
+    cars = CarEvents(Camera("gate"))
+    events = []
+    for frame in range(3):
+        events += cars.update([plate(ONE, 300)], T0 + frame / 5)
+    for second in range(1, 3600):
+        events += cars.unchanged(T0 + second)
+    assert stages(events) == [("provisional", ONE), ("update", ONE)]
+    events = cars.update([], T0 + 3600)
+    assert stages(events) == [("final", ONE)] and events[0].dwell_sec == 3599
+
+
+def test_a_car_that_returns_within_the_memory_keeps_its_id() -> None:
+    events = watch(lambda time: passing(ONE, time) + passing(ONE, time, 30), 40, 10)
+    assert stages(events) == [("provisional", ONE), ("final", ONE), ("final", ONE)]
+    assert len({event.id for event in events}) == 1 and [event.revision for event in events] == [1, 2, 3]
+    assert events[-1].first_seen == events[0].first_seen and events[-1].frames.seen == 40
+
+
+def test_a_car_that_returns_after_the_memory_is_a_new_event() -> None:
+    events = watch(lambda time: passing(ONE, time) + passing(ONE, time, 70), 80, 10)
+    assert stages(events) == [("provisional", ONE), ("final", ONE)] * 2
+    assert len({event.id for event in events}) == 2
+
+
+def test_at_one_frame_a_minute_each_car_is_one_event() -> None:
+    def frames(time: float) -> list[Plate]:
+        minute = round(time / 60)
+        return [plate(ONE, 300, peak=12.0), *([plate(OTHER, 700, peak=12.0)] if minute == 2 else [])]
+
+    events = watch(frames, 600, 1 / 60)
+    assert events[0].is_parked
+    assert Counter(stages(events)) == {
+        ("provisional", ONE): 1,
+        ("final", ONE): 1,
+        ("final", OTHER): 1,  # seen in a single frame
+    }
+
+
+def test_noise_gives_no_event() -> None:
+    assert watch(lambda time: [noise(300, 400, round(time * 25))], 5) == []
+
+
+def test_two_reported_parts_of_a_car_become_one_event() -> None:
+    def frames(time: float) -> list[Plate]:
+        if time < 1:
+            return [plate(ONE, 100 + 50 * time, peak=12.0)]
+        if time < 2:
+            return []
+        early = time < 2.5
+        return [plate("A128BC77" if early else ONE, 600 + 300 * (time - 2), peak=10.0 if early else 12.0)]
+
+    events = watch(frames, 6, 10)
+    assert stages(events) == [
+        ("provisional", ONE),
+        ("final", ONE),
+        ("provisional", "A128BC77"),
+        ("update", ""),
+        ("update", ONE),
+        ("final", ONE),
+    ]
+    assert events[4].supersedes == events[2].id != events[0].id
+    assert {events[0].id} == {events[index].id for index in (1, 4, 5)}
+
+
+def test_the_same_text_at_two_places_is_one_car() -> None:
+    def frames(time: float) -> list[Plate]:
+        return [plate(ONE, 300 + 50 * time), plate(ONE, 300 + 50 * time, 420, height=18)]
+
+    assert stages(watch(frames, 3, 10)) == [("provisional", ONE), ("final", ONE)]
+
+
+def test_times_that_go_back_slightly_count_as_now() -> None:
+    cars = CarEvents(Camera("gate"))
+    times = [0.0, 0.2, 0.1, 0.3, 0.25, 0.4]
+    events = [event for time in times for event in cars.update([plate(ONE, 300 + 50 * time)], T0 + time)]
+    assert stages(events + cars.finish()) == [("provisional", ONE), ("final", ONE)]
+
+
+def test_no_car_continues_as_another_after_a_cut() -> None:
+    cars = CarEvents(Camera("gate"))
+    events = [event for frame in range(8) for event in cars.update([plate(ONE, 300)], T0 + frame / 10)]
+    events += cars.cut()
+    assert stages(events) == [("provisional", ONE), ("final", ONE)]
+    assert [car.id for car in cars.cars] == [events[0].id]  # it is remembered
+    events += [event for frame in range(8, 16) for event in cars.update([plate("A123BC78", 300)], T0 + frame / 10)]
+    assert {event.plate for event in events + cars.finish()} == {ONE, "A123BC78"}
+
+
+def test_a_car_that_is_visible_after_a_cut_keeps_its_id() -> None:
+    cars = CarEvents(Camera("gate"))
+    events = [event for frame in range(8) for event in cars.update([plate(ONE, 300)], T0 + frame / 10)]
+    events += cars.cut()
+    assert [car.seen for car in cars.cars] == [False]
+    events += [event for frame in range(8, 16) for event in cars.update([plate(ONE, 900)], T0 + frame / 10)]
+    events += cars.finish()
+    assert {event.id for event in events} == {events[0].id}
+    assert stages(events) == [("provisional", ONE), ("final", ONE), ("final", ONE)]
+
+
+def test_a_clock_that_goes_back_ends_all_cars() -> None:
+    cars = CarEvents(Camera("gate"))
+    events = []
+    for start in (T0, T0 - 3600):
+        for frame in range(5):
+            events += cars.update([plate(ONE, 300 + 20 * frame)], start + frame / 10)
+    events += cars.finish()
+    assert stages(events) == [("provisional", ONE), ("final", ONE)] * 2
+    assert events[2].timestamp < events[0].timestamp
+    assert events[2].position_sec >= events[1].position_sec
+
+
+def test_a_clock_that_jumps_ahead_ends_missed_tracks() -> None:
+    cars = CarEvents(Camera("gate"))
+    events = [event for frame in range(5) for event in cars.update([plate(ONE, 300)], T0 + frame / 10)]
+    events += cars.update([], T0 + 7200)
+    assert stages(events) == [("provisional", ONE), ("final", ONE)] and events[-1].dwell_sec == pytest.approx(0.4)
+    assert cars.cars == ()
+
+
+def test_a_crossing_has_a_direction() -> None:
+    line = Line("entry", (600.0, 700.0), (600.0, 0.0))  # upwards
+    events = watch(lambda time: passing(ONE, time), 4, 25, CarSettings(lines=(line,)))
+    (crossing,) = events[-1].crossings
+    assert (crossing.line, crossing.direction) == ("entry", "left to right")
+    assert crossing.timestamp == pytest.approx(datetime.fromtimestamp(T0 + 1.0, UTC), abs=timedelta(seconds=0.1))
+    (back,) = watch(lambda time: [plate(ONE, 1100 - 500 * time)], 2, 25, CarSettings(lines=(line,)))[-1].crossings
+    assert back.direction == "right to left"
+    beside = Line("beside", (600.0, 0.0), (600.0, 100.0))
+    assert watch(lambda time: passing(ONE, time), 4, 25, CarSettings(lines=(beside,)))[-1].crossings == ()
+
+
+def test_speed_and_direction_are_those_of_the_way() -> None:
+    event = watch(lambda time: [plate(ONE, 100 + 211.2 * time)], 3, 25)[-1]  # a plate is 105.6 px wide
+    assert event.speed == pytest.approx(2.0, rel=0.1)
+    assert event.direction == pytest.approx(0.0, abs=1) or event.direction == pytest.approx(360, abs=1)
+    assert event.heading is None
+    away = watch(lambda time: approaching(ONE, max(0.0, 1.2 - time)), 1.2, 25)[-1]
+    assert away.heading == "away" and away.direction is not None and 90 < away.direction < 180
+
+
+def test_a_plate_that_the_edge_cuts_in_the_first_frame_does_not_come_closer() -> None:
+    def leaving(time: float) -> list[Plate]:
+        (seen,) = approaching(ONE, 3.6 - time, speed=5.0)
+        box = seen.box
+        return [seen if time else replace(seen, box=replace(box, ymax=box.ymin + 0.3 * box.height), corners=())]
+
+    assert watch(lambda time: leaving(time + 0.01), 1.0, 25)[-1].heading == "away"
+    assert watch(leaving, 1.0, 25)[-1].heading is None
+
+
+def test_the_best_frame_is_the_one_with_the_largest_clear_plate() -> None:
+    event = watch(lambda time: approaching(ONE, time), 4)[-1]
+    assert event.timestamp == event.last_seen and event.box.height > 20
+    assert event.corners is None  # because these plates have none
+    assert event.reading == ONE and event.position_sec == pytest.approx((event.timestamp.timestamp()) - T0)
+
+
+def test_cars_report_their_best_frame_and_are_forgotten_after_the_memory() -> None:
+    cars = CarEvents(Camera("gate"))
+    kept: dict[str, int] = {}
+    for frame in range(20):
+        time = T0 + frame / 25
+        events = cars.update(approaching(ONE, frame / 25), time)
+        kept |= {car.id: frame for car in cars.cars if car.best_time == time}
+    (car,) = cars.cars
+    assert car.seen and car.text == ONE and kept == {car.id: 19}
+    events = cars.update([], T0 + 30)
+    assert [event.id for event in events] == [car.id] and [each.seen for each in cars.cars] == [False]
+    cars.update([], T0 + 100)
+    assert cars.cars == ()
+
+
+def test_a_car_without_a_certain_text_has_an_event_if_requested() -> None:
+    def frames(time: float) -> list[Plate]:
+        return [plate(ONE, 300, doubts={4: ("K", 8.5)})]
+
+    lists = [WatchList("staff", {"A123KC77": "Kim", ONE: "Olga"})]
+    assert watch(frames, 1, 10) == []
+    cars = CarEvents(Camera("gate"), CarSettings(unread=True), watch_lists=lists)
+    for frame in range(10):
+        assert cars.update(frames(frame / 10), T0 + frame / 10) == []
+    (event,) = cars.finish()
+    assert (event.stage, event.plate, event.score, event.reading, event.characters) == ("final", "", 0.0, ONE, ())
+    assert [each.plate for each in event.candidates[:2]] == [ONE, "A123KC77"]
+    assert 0.5 < event.candidates[0].score < 0.99 and event.watch == ()
+    Draft202012Validator(event_schema()).validate(json.loads(event.to_json()))
+    assert cars.update([noise(300, 400, seed=1)], T0 + 5) == [] == cars.finish()
+
+
+def test_a_reported_text_is_withdrawn_if_no_text_is_certain_any_more() -> None:
+    def frames(time: float) -> list[Plate]:
+        clear = time < 0.5
+        return [plate(ONE if clear else "A123KC77", 300 + 300 * time, peak=9.0 if clear else 12.0)]
+
+    lists = [WatchList("staff", {ONE: "Olga"})]
+    cars = CarEvents(Camera("gate"), watch_lists=lists)
+    events = [event for frame in range(10) for event in cars.update(frames(frame / 10), T0 + frame / 10)]
+    events += cars.finish()
+    assert stages(events)[0] == ("provisional", ONE) and len(events[0].watch) == 1
+    assert events[-1].stage == "final" and (events[-1].plate, events[-1].score, events[-1].watch) == ("", 0.0, ())
+
+
+def test_a_barely_certain_text_waits_for_the_end() -> None:
+    shown = [plate(ONE, 300, doubts={4: ("8", 4.0)})]  # one look, so it gets no more certain
+    score = watch(lambda _: shown, 1, settings=CarSettings(unread=True))[-1].candidates[0].score
+    for allowed, expected in ((0.9, []), (1.8, ["final"]), (2.2, ["provisional", "final"])):
+        settings = CarSettings(fusion=FusionSettings(sure=1 - allowed * (1 - score)))
+        assert [event.stage for event in watch(lambda _: shown, 1, settings=settings)] == expected
+
+
+@pytest.mark.parametrize("sure", [0.9, 0.99])
+def test_events_are_consistent_and_reach_the_threshold(sure: float) -> None:
+    doubts = [{4: ("K", 7.0)}, {}, {7: ("1", 6.0)}]
+
+    def frames(time: float) -> list[Plate]:
+        return [plate(ONE, 100 + 250 * time, doubts=doubts[round(time * 10) % 3])]
+
+    event = watch(frames, 3, 10, CarSettings(fusion=FusionSettings(sure=sure)))[-1]
+    scores = [each.score for each in event.candidates]
+    assert (event.stage, event.plate, event.candidates[0].plate) == ("final", ONE, ONE)
+    assert event.score == scores[0] >= sure and scores == sorted(scores, reverse=True) and sum(scores) <= 1
+    assert "".join(each.char for each in event.characters) == ONE
+    assert min(each.score for each in event.characters) >= event.score
+
+
+def test_watch_lists_are_matched_by_the_evidence() -> None:
+    lists = [WatchList("staff", {"A123KC77": "Kim", OTHER: "Olga"}), WatchList("stolen", {"A123BC99": "red"})]
+    cars = CarEvents(Camera("gate"), watch_lists=lists)
+    for frame in range(10):
+        doubt = 12.05 if frame == 3 else 4.0  # one frame reads an entry, but all together do not
+        cars.update([plate(ONE, 300 + 20 * frame, peak=12.0, doubts={4: ("K", doubt)})], T0 + frame / 10)
+    (event,) = (each for each in cars.finish() if each.stage == "final")
+    assert event.plate == ONE and event.watch == ()
+    clear = CarEvents(Camera("gate"), watch_lists=lists)
+    clear.update([plate(OTHER, 300, peak=12.0)], T0)
+    (match,) = clear.finish()[0].watch
+    assert (match.list, match.entry, match.label, match.distance) == ("staff", OTHER, "Olga", 0)
+    assert match.probability > 0.99
+
+
+def test_an_event_contains_the_properties_of_its_camera() -> None:
+    zone = timezone(timedelta(hours=3))
+    cars = CarEvents(Camera("gate-1", "rtsp://host/ch1", "given", zone))
+    cars.update([plate(ONE, 300, peak=12.0)], 1_700_000_000.5)
+    record = cars.finish()[0].to_dict()
+    assert {key: record[key] for key in ("camera_id", "source_url", "clock")} == {
+        "camera_id": "gate-1",
+        "source_url": "rtsp://host/ch1",
+        "clock": "given",
+    }
+    assert record["timestamp"] == "2023-11-14T22:13:20.500Z"
+    assert record["timestamp_local"] == "2023-11-15T01:13:20.500+03:00"
+
+
+def test_corners_are_those_of_the_best_frame() -> None:
+    corners = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0)
+    cars = CarEvents(Camera("gate"))
+    cars.update([replace(plate(ONE, 300, peak=12.0), corners=corners)], T0)
+    (event,) = cars.finish()
+    assert event.corners == ((1.0, 2.0), (3.0, 4.0), (5.0, 6.0), (7.0, 8.0))
+
+
+def test_plates_without_evidence_give_no_verdict() -> None:
+    assert watch(lambda time: [replace(each, logits=None) for each in passing(ONE, time)], 4, 10) == []
+
+
+def test_settings_and_camera_are_pickled() -> None:
+    settings = CarSettings(memory=10, lines=(Line("a", (0.0, 0.0), (1.0, 1.0)),))
+    assert pickle.loads(pickle.dumps((settings, Camera("gate")))) == (settings, Camera("gate"))

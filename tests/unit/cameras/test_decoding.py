@@ -1,0 +1,284 @@
+"""Every kind of damaged or odd source: usable pictures are used, and the fault is reported in a line."""
+
+import os
+import socket
+import threading
+from collections.abc import Iterator
+from fractions import Fraction
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import av
+import cv2
+import numpy as np
+import pytest
+
+from plate_nets.cameras.address import parse_source
+from plate_nets.cameras.decoding import DecodingSettings, decode
+from plate_nets.cameras.frames import LUMA_SIZE, VideoFrame
+from plate_nets.common.errors import InputTooLarge, SourceError
+from tests.clips import still, write_clip, write_sound
+from tests.frames import compose, encode
+from tests.limited import in_little_memory
+
+
+class Watched:
+    """Everything that a source gives."""
+
+    def __init__(self, source: object, settings: DecodingSettings = DecodingSettings()) -> None:
+        self.notices: list[str] = []
+        self.lengths: list[float | None] = []
+        self.frames: list[VideoFrame] = []
+        self.error: SourceError | None = None
+        try:
+            for decoded in decode(parse_source(str(source)), settings, self.notices.append, self.lengths.append):
+                self.frames.append(VideoFrame(decoded.picture, decoded.time or 0.0, 0.0, 0.0, decoded.pixel))
+        except SourceError as error:
+            self.error = error
+
+
+def test_a_file_yields_every_picture_with_its_time(tmp_path: Path) -> None:
+    found = Watched(write_clip(tmp_path / "clip.mp4", still(30), fps=10, audio=True))
+    assert found.error is None and not found.notices
+    assert found.lengths == [pytest.approx(3.0, abs=0.1)]
+    assert [frame.time for frame in found.frames] == pytest.approx([number / 10 for number in range(30)])
+
+
+@pytest.mark.parametrize("codec", ["libx264", "mjpeg", "mpeg4"])
+def test_a_frame_is_what_was_encoded(tmp_path: Path, codec: str) -> None:
+    frame = np.full((96, 128, 3), (200, 60, 30), np.uint8)
+    found = Watched(write_clip(tmp_path / "clip.mkv", [frame] * 3, codec=codec)).frames[1]
+    assert found.size == (96, 128)
+    assert np.abs(found.bgr().astype(int) - frame).mean() < 4
+    luma = found.luma()
+    assert luma.shape == LUMA_SIZE
+    # Limited range, 16 to 235, except for JPEG
+    assert abs(float(luma.mean()) - cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY).mean()) < 12
+
+
+def test_stamps_of_a_variable_rate_are_kept(tmp_path: Path) -> None:
+    times = [0.0, 0.1, 1.5, 1.6, 4.0]
+    found = Watched(write_clip(tmp_path / "clip.mkv", still(5), times=times))
+    assert [frame.time for frame in found.frames] == pytest.approx(times, abs=2e-3)
+
+
+def test_a_truncated_file_yields_its_readable_part(tmp_path: Path) -> None:
+    whole = write_clip(tmp_path / "whole.mkv", (compose(96, 128, seed=number) for number in range(100)))
+    cut = tmp_path / "cut.mkv"
+    cut.write_bytes(whole.read_bytes()[: whole.stat().st_size // 2])
+    found = Watched(cut)
+    assert 30 < len(found.frames) < 70
+    (notice,) = [each for each in found.notices if "cut off" in each]
+    assert notice.startswith("cut off: ends after ") and notice.endswith("s of 4.0 s")
+
+
+def test_a_resolution_may_change(tmp_path: Path) -> None:
+    parts = [write_clip(tmp_path / f"{size[0]}.ts", still(10, size)) for size in ((96, 128), (192, 256))]
+    both = tmp_path / "both.ts"
+    both.write_bytes(b"".join(part.read_bytes() for part in parts))
+    sizes = [frame.size for frame in Watched(both).frames]
+    assert sizes == sorted(sizes) and set(sizes) == {(96, 128), (192, 256)}
+
+
+def test_a_folder_of_pictures_is_a_video(tmp_path: Path) -> None:
+    for number in (10, 2, 1):
+        frame = np.full((96, 128, 3), number * 10, np.uint8)
+        (tmp_path / f"{number:03}.png").write_bytes(encode(frame))
+    (tmp_path / "005.jpg").write_bytes(b"no picture")
+    (tmp_path / "006.gif").write_bytes(b"GIF89a")
+    (tmp_path / "notes.txt").write_text("no picture", encoding="utf-8")
+    found = Watched(tmp_path, DecodingSettings(folder_fps=2))
+    assert [int(frame.bgr().mean()) for frame in found.frames] == [10, 20, 100]
+    assert [frame.time for frame in found.frames] == [0.0, 0.5, 1.5]
+    assert found.frames[0].luma().shape == LUMA_SIZE
+    left_out, skipped = found.notices
+    assert left_out.startswith("left out 1 picture of formats that are not read: 1 GIF (006.gif)")
+    assert skipped.startswith("005.jpg: skipped: ")
+
+
+def test_pictures_larger_than_a_reader_takes_are_not_converted() -> None:
+    frame = VideoFrame(av.VideoFrame(8000, 7000, "yuv420p"), 0.0, 0.0, 0.0)
+    with pytest.raises(InputTooLarge, match=r"^frame: expected at most 50000000 pixels, got 56000000 \(8000x7000\)$"):
+        frame.bgr()
+
+
+def no_file(folder: Path) -> Path:
+    return folder / "nothing.mp4"
+
+
+def text_file(folder: Path) -> Path:
+    (folder / "notes.mp4").write_text("a text", encoding="utf-8")
+    return folder / "notes.mp4"
+
+
+def sound_file(folder: Path) -> Path:
+    return write_sound(folder / "sound.m4a")
+
+
+def headless(folder: Path) -> Path:
+    whole = write_clip(folder / "whole.mp4", still(20))
+    (folder / "headless.mp4").write_bytes(whole.read_bytes()[:1500])
+    return folder / "headless.mp4"
+
+
+def empty_folder(folder: Path) -> Path:
+    return folder
+
+
+def no_picture(folder: Path) -> Path:
+    """A container that declares a video and has none."""
+    path = folder / "empty.mkv"
+    whole = write_clip(folder / "whole.mkv", still(1)).read_bytes()
+    path.write_bytes(whole[: whole.index(bytes.fromhex("1f43b675"))])  # without its clusters
+    return path
+
+
+@pytest.mark.parametrize(
+    ("make", "cause"),
+    [
+        (no_file, r"^No such file or directory$"),
+        (text_file, r"^not a video, damaged, or its beginning is missing$"),
+        (sound_file, r"^expected video, found only audio$"),
+        (headless, r"^not a video, damaged, or its beginning is missing$"),
+        (empty_folder, r"^expected pictures, found none"),
+        (no_picture, r"^expected video, found no picture in it$"),
+    ],
+)
+def test_a_file_that_is_not_a_video_is_reported_in_one_line(tmp_path: Path, make: object, cause: str) -> None:
+    assert callable(make)
+    found = Watched(make(tmp_path))
+    assert not found.frames
+    with pytest.raises(SourceError, match=cause):
+        raise found.error or AssertionError("no error")
+
+
+def list_of_files(folder: Path) -> Path:
+    """A text that FFmpeg takes for a list of files to read."""
+    write_clip(folder / "secret.mp4", still(3))
+    (folder / "list.mp4").write_text("ffconcat version 1.0\nfile secret.mp4\n", encoding="utf-8")
+    return folder / "list.mp4"
+
+
+def playlist(folder: Path) -> Path:
+    write_clip(folder / "secret.ts", still(3))
+    text = "#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\nsecret.ts\n#EXT-X-ENDLIST\n"
+    (folder / "list.m3u8").write_text(text, encoding="utf-8")
+    return folder / "list.m3u8"
+
+
+def pipe(folder: Path) -> Path:
+    os.mkfifo(folder / "pipe.mp4")
+    return folder / "pipe.mp4"
+
+
+def log_of_the_kernel(folder: Path) -> Path:
+    (folder / "log.mp4").symlink_to("/proc/kmsg")
+    return folder / "log.mp4"
+
+
+@pytest.mark.parametrize(
+    ("make", "cause"),
+    [
+        (list_of_files, "^damaged, or not in a supported format"),
+        (playlist, "^damaged, or not in a supported format"),
+        (pipe, "^is not a file$"),
+        (log_of_the_kernel, "^is empty$"),
+    ],
+)
+def test_a_file_cannot_open_other_files_or_block(tmp_path: Path, make: object, cause: str) -> None:
+    test_a_file_that_is_not_a_video_is_reported_in_one_line(tmp_path, make, cause)
+
+
+@pytest.mark.parametrize("source", ["concat:{}|{}", "subfile,,start,0,end,0,,:{}", "tcp:127.0.0.1:9", "data:,x"])
+def test_an_ffmpeg_protocol_is_treated_as_a_missing_file(tmp_path: Path, source: str) -> None:
+    path = write_clip(tmp_path / "clip.ts", still(3))
+    found = Watched(source.format(path, path))
+    assert (found.frames, str(found.error)) == ([], "No such file or directory")
+
+
+def giant(folder: Path) -> Path:
+    """Four pictures that declare a size of 16000x16000 pixels, in a container that declares none."""
+    picture = bytearray(encode(np.zeros((96, 128, 3), np.uint8), ".jpg"))
+    at = picture.index(b"\xff\xc0")
+    picture[at + 5 : at + 9] = (16_000).to_bytes(2, "big") * 2
+    path = folder / "giant.mkv"
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("mjpeg", rate=25)
+        stream.pix_fmt, stream.height, stream.width = "yuvj420p", 96, 128
+        for number in range(4):
+            packet = av.Packet(bytes(picture))
+            packet.stream, packet.pts, packet.dts, packet.time_base = stream, number, number, Fraction(1, 25)
+            container.mux(packet)
+    return path
+
+
+def refuse_giant(path: Path) -> None:
+    found = Watched(path)
+    assert not found.frames
+    with pytest.raises(SourceError, match=r"no picture of it can be decoded: .* more than 50000000 pixels"):
+        raise found.error or AssertionError("no error")
+
+
+def test_pictures_over_the_limit_are_not_decoded(tmp_path: Path) -> None:
+    in_little_memory(refuse_giant, giant(tmp_path), more=300 << 20)
+
+
+@pytest.fixture
+def camera() -> Iterator[str]:
+    """An HTTP camera that requires a password, answers 404 elsewhere, and sends three JPEGs."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            if self.headers["authorization"] is None:
+                self.send_response(401)
+                self.send_header("WWW-Authenticate", 'Basic realm="camera"')
+                self.end_headers()
+            elif self.path != "/mjpeg":
+                self.send_error(404)
+            else:
+                self.send_response(200)
+                self.send_header("Content-Type", "multipart/x-mixed-replace; boundary=next")
+                self.end_headers()
+                for number in range(3):
+                    picture = encode(np.full((96, 128, 3), 40 * (number + 1), np.uint8), ".jpg")
+                    head = f"--next\r\nContent-Type: image/jpeg\r\nContent-Length: {len(picture)}\r\n\r\n"
+                    self.wfile.write(head.encode() + picture + b"\r\n")
+                self.wfile.write(b"--next--\r\n")
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.mark.parametrize("proxy", ["", "http://127.0.0.1:9"])
+def test_a_camera_of_jpegs_over_http_is_read(camera: str, proxy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", proxy)
+    monkeypatch.setenv("no_proxy", "")
+    found = Watched(f"http://ann:secret@{camera}/mjpeg")
+    assert [round(float(frame.bgr().mean()), -1) for frame in found.frames] == [40, 80, 120]
+
+
+@pytest.mark.parametrize(
+    ("url", "cause", "unreachable"),
+    [
+        ("http://{}/mjpeg", "wrong user or password, or no permission", False),
+        ("http://ann:secret@{}/other", "no such stream", False),
+    ],
+)
+def test_a_refusal_is_distinguished_from_no_answer(camera: str, url: str, cause: str, unreachable: bool) -> None:
+    found = Watched(url.format(camera))
+    assert found.error is not None
+    assert (str(found.error), found.error.unreachable) == (cause, unreachable)
+
+
+def test_a_silent_rtsp_camera_is_not_reported_as_damaged_video() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        found = Watched(f"rtsp://127.0.0.1:{silent.getsockname()[1]}/ch1", DecodingSettings(silence=0.5))
+    assert "nothing answers" in str(found.error)

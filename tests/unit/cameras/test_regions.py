@@ -1,0 +1,23 @@
+"""Which plates of a picture count."""
+
+import pytest
+
+from plate_nets.cameras.regions import Regions
+from tests.unit.cameras.traffic import plate
+
+SIZE = (720, 1280)
+LEFT = (((0.0, 0.0), (0.5, 0.0), (0.5, 1.0), (0.0, 1.0)),)
+
+
+def test_plates_count_inside_regions_outside_masks_and_above_a_height() -> None:
+    left, right, low = plate("A123BC77", 300), plate("X900KO99", 900), plate("A123BC77", 300, height=8)
+    assert Regions().select([left, right, low], SIZE) == [left, right, low]
+    assert Regions(include=LEFT).select([left, right], SIZE) == [left]
+    assert Regions(masks=LEFT).select([left, right], SIZE) == [right]
+    assert Regions(least_height=10).select([left, low], SIZE) == [left]
+
+
+@pytest.mark.parametrize(("x", "y"), [(52, 300), (1228, 300), (300, 12), (300, 708)])
+def test_a_plate_cut_by_the_edge_is_tracked_but_not_read(x: float, y: float) -> None:
+    (found,) = Regions().select([plate("A123BC77", x, y)], SIZE)
+    assert found.logits is None and found.box == plate("A123BC77", x, y).box

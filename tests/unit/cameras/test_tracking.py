@@ -1,0 +1,151 @@
+"""Which plate of a frame belongs to which plate of the frames before."""
+
+import math
+from functools import partial
+
+import numpy as np
+import pytest
+
+from plate_nets.cameras.tracking import Track, Tracker
+from plate_nets.types import Box, Plate
+from tests.unit.cameras.traffic import FrameOf, approaching, noise, plate
+
+
+def follow(frames: FrameOf, seconds: float, rate: float) -> dict[int, list[tuple[float, Plate]]]:
+    """An invented video -> the plates of each track."""
+    tracker, seen = Tracker(), dict[int, list[tuple[float, Plate]]]()
+    for index in range(round(seconds * rate)):
+        for track in tracker.update(list(frames(index / rate)), index / rate):
+            if track.seen:
+                seen.setdefault(track.number, []).append((index / rate, track.plate))
+    return seen
+
+
+@pytest.mark.parametrize("rate", [25, 8, 5])
+def test_a_fast_car_is_one_track(rate: float) -> None:
+    tracks = follow(lambda time: approaching("A123BC77", time), 1.3, rate)
+    assert len(tracks) == 1
+
+
+@pytest.mark.parametrize("rate", [25, 8, 5])
+def test_a_fast_car_that_cannot_be_read_is_one_track(rate: float) -> None:
+    def frames(time: float) -> list[Plate]:
+        return [
+            noise((seen.box.xmin + seen.box.xmax) / 2, (seen.box.ymin + seen.box.ymax) / 2, round(time * 100), height)
+            for seen in approaching("A123BC77", time, speed=11.0)
+            for height in [seen.box.height]
+        ]
+
+    assert len(follow(frames, 1.6, rate)) == 1
+
+
+@pytest.mark.parametrize(("rate", "most"), [(25, 1.02), (12, 1.05), (5, 1.25)])
+def test_unreadable_cars_with_noisy_boxes_break_into_few_tracks(rate: float, most: float) -> None:
+    rng = np.random.default_rng(0)
+
+    def rough(time: float, speed: float, lane: float) -> list[Plate]:
+        plates = []
+        for seen in approaching("A123BC77", time, lane, speed) if rng.random() > 0.1 else []:
+            height = seen.box.height * float(np.exp(rng.normal(0, 0.07)))
+            x, y = rng.normal(0, 0.1, 2) * height
+            off = Box(seen.box.xmin + x, seen.box.ymin + y, seen.box.xmax + x, seen.box.ymin + y + height)
+            plates.append(Plate(off, seen.score, seen.reading))
+        return plates
+
+    drives = [(speed, lane) for speed in (4.0, 8.0, 12.0, 16.7) for lane in (1.5, 3.0, -3.0)]
+    counts = [len(follow(partial(rough, speed=speed, lane=lane), 21 / speed, rate)) for speed, lane in drives]
+    assert float(np.mean(counts)) <= most
+
+
+def test_cars_that_cross_keep_their_tracks() -> None:
+    def frames(time: float) -> list[Plate]:
+        right, left = plate("A123BC77", 100 + 250 * time, 300), plate("X900KO99", 900 - 250 * time, 306)
+        return [right] if abs(time - 1.6) < 0.15 else [left, right]  # one is hidden
+
+    tracks = follow(frames, 3.2, 10)
+    assert len(tracks) == 2
+    for seen in tracks.values():
+        assert len({each.reading.text for _, each in seen}) == 1
+
+
+def test_a_plate_with_a_low_score_continues_a_track_but_begins_none() -> None:
+    def frames(time: float) -> list[Plate]:
+        score = 0.2 if 0.35 < time < 0.75 else 0.8
+        return [plate("A123BC77", 300 + 100 * time, score=score), plate("X900KO99", 900, score=0.2)]
+
+    (seen,) = follow(frames, 1.2, 10).values()
+    assert len(seen) == 12
+
+
+def test_a_track_continues_if_detections_flicker() -> None:
+    (seen,) = follow(lambda time: approaching("A123BC77", time, speed=8) * (round(time * 25) % 3 == 0), 2, 25).values()
+    assert len(seen) == 17
+
+
+def test_a_track_is_found_by_its_text_after_a_large_move() -> None:
+    def frames(time: float) -> list[Plate]:
+        return [plate("A123BC77", 200 if time < 0.5 else 1000)]
+
+    assert len(follow(frames, 1, 10)) == 1
+
+
+def test_another_car_in_the_same_place_is_another_track() -> None:
+    def frames(time: float) -> list[Plate]:
+        return [plate("A123BC77" if time < 0.5 else "X900KO99", 300, peak=12.0)]
+
+    assert [len(seen) for seen in follow(frames, 1, 10).values()] == [5, 5]
+
+
+def test_a_missed_plate_is_predicted_along_its_way() -> None:
+    tracker = Tracker()
+    for index in range(12):
+        tracker.update(approaching("A123BC77", index / 25), index / 25)
+    for index in range(12, 17):
+        (track,) = tracker.update([], index / 25)
+    (expected,) = approaching("A123BC77", 16 / 25)
+    assert not track.seen
+    assert track.box.xmin == pytest.approx(expected.box.xmin, abs=expected.box.height)
+    assert track.box.ymax == pytest.approx(expected.box.ymax, abs=expected.box.height / 2)
+
+
+def test_a_track_ends_with_a_frame_without_it_after_a_second() -> None:
+    tracker = Tracker()
+    assert len(tracker.update([plate("A123BC77", 300)], 0.0)) == 1
+    assert len(tracker.update([], 0.9)) == 1
+    assert tracker.update([], 1.0) == []
+
+
+def test_at_one_frame_a_minute_a_parked_car_stays_one_track() -> None:
+    tracks = follow(lambda time: [plate("A123BC77", 300)], 600, 1 / 60)
+    assert [len(seen) for seen in tracks.values()] == [10]
+
+
+def test_a_scene_without_changes_keeps_its_tracks() -> None:
+    tracker = Tracker()
+    tracker.update([plate("A123BC77", 300)], 0.0)
+    for second in range(1, 100):
+        (track,) = tracker.unchanged(float(second))
+    assert track.last_seen == 99.0
+    assert tracker.update([plate("A123BC77", 302)], 100.0) == [track]
+
+
+def test_frames_with_the_same_time_are_accepted() -> None:
+    tracker = Tracker()
+    for _ in range(3):
+        (track,) = tracker.update([plate("A123BC77", 300)], 5.0)
+    assert track.hits == 3 and math.isfinite(track.growth)
+
+
+def test_plates_without_evidence_are_tracked_by_their_place() -> None:
+    def frames(time: float) -> list[Plate]:
+        seen = plate("A123BC77", 300 + 60 * time)
+        return [Plate(seen.box, seen.score, seen.reading)]
+
+    (track,) = follow(frames, 1, 10).values()
+    assert len(track) == 10
+
+
+def test_tracks_have_their_own_numbers() -> None:
+    tracker = Tracker()
+    tracks: list[Track] = tracker.update([plate("A123BC77", 100), plate("X900KO99", 900)], 0.0)
+    assert len({track.number for track in tracks}) == 2

@@ -1,0 +1,202 @@
+"""Video files with the real reader: one event per car, with its pictures, whatever happens to other sources."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
+from fractions import Fraction
+from itertools import chain, repeat
+from pathlib import Path
+
+import av
+import cv2
+import numpy as np
+import pytest
+from jsonschema import Draft202012Validator
+
+from plate_nets.cameras.analysis import AnalysedFrame
+from plate_nets.cameras.overlay import Overlay
+from plate_nets.cameras.pictures import PictureSettings
+from plate_nets.cameras.recording import Recording
+from plate_nets.cameras.settings import CameraSettings, WatcherSettings
+from plate_nets.cameras.watch_lists import WatchList
+from plate_nets.cameras.watcher import Watcher
+from plate_nets.common.errors import InputError, ServerUnavailable, SourceError
+from plate_nets.events.event import PlateEvent, event_schema
+from plate_nets.recognition.local import LocalReader
+from plate_nets.types import Frame, Plate
+from tests.clips import TEXT, passing, still, write_clip
+from tests.frames import encode
+
+
+@pytest.fixture(scope="module")
+def reader() -> LocalReader:
+    return LocalReader(threads=1)
+
+
+@pytest.fixture(scope="module")
+def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A car that passes in three seconds at 8 frames a second, followed by two seconds of the empty street."""
+    return write_clip(tmp_path_factory.mktemp("clips") / "car.mp4", passing(24, empty=16), fps=8)
+
+
+def finals(events: list[PlateEvent]) -> list[str]:
+    return [event.plate for event in events if event.stage == "final"]
+
+
+def test_a_car_is_one_event(reader: LocalReader, clip: Path) -> None:
+    with Watcher(reader, CameraSettings(str(clip), id="gate", zone="Europe/Moscow")) as watcher:
+        events = list(watcher)
+    assert [event.stage for event in events] == ["provisional", "final"]
+    assert {(event.camera_id, event.plate) for event in events} == {("gate", TEXT)}
+    assert len({event.id for event in events}) == 1
+    assert {event.model for event in events} == {reader.model_version()}
+    assert events[-1].timestamp.utcoffset()
+    for event in events:
+        Draft202012Validator(event_schema()).validate(json.loads(event.to_json()))
+    (status,) = watcher.status()
+    assert (status.state, status.read, status.analysed, status.dropped) == ("ended", 40, 40, 0)
+
+
+def test_frames_of_a_file_are_never_dropped_but_fps_may_skip_some(reader: LocalReader, clip: Path) -> None:
+    with Watcher(reader, CameraSettings(str(clip), fps=4)) as watcher:
+        events = list(watcher)
+    (status,) = watcher.status()
+    assert (status.read, status.analysed, status.dropped) == (40, 20, 0)
+    assert finals(events) == [TEXT]
+
+
+def test_a_fault_of_one_source_is_reported_and_the_others_continue(
+    reader: LocalReader, clip: Path, tmp_path: Path
+) -> None:
+    said: list[tuple[str, str]] = []
+    sources = [str(clip), str(tmp_path / "nothing.mp4")]
+    with Watcher(reader, sources, notice=lambda *words: said.append(words)) as watcher:
+        events = list(watcher)
+    assert finals(events) == [TEXT]
+    assert said == [("nothing", "No such file or directory")]
+    assert [(each.camera_id, each.state) for each in watcher.status()] == [("car", "ended"), ("nothing", "failed")]
+
+
+class Blind:
+    """A reader that finds nothing."""
+
+    def read(self, image: Frame | bytes, *, evidence: bool = False) -> list[Plate]:
+        return []
+
+
+class Served:
+    """A reader with the versions that its server tells one after another; None: it does not."""
+
+    def __init__(self, reader: LocalReader, versions: Iterator[str | None]) -> None:
+        self._reader, self._versions = reader, versions
+
+    def read(self, image: Frame | bytes, *, evidence: bool = False) -> list[Plate]:
+        return self._reader.read(image, evidence=evidence)
+
+    def model_version(self) -> str:
+        version = next(self._versions)
+        if version is None:
+            raise ServerUnavailable("no version")
+        return version
+
+
+@pytest.mark.parametrize(
+    ("every", "versions", "named"),
+    [(60.0, iter((None,)), None), (0.0, chain((None, "yolo:1"), repeat("yolo:2")), "yolo:2")],
+    ids=["unknown", "swapped"],
+)
+def test_the_version_of_a_server_is_asked_again_and_no_camera_depends_on_it(
+    reader: LocalReader,
+    clip: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    every: float,
+    versions: Iterator[str | None],
+    named: str | None,
+) -> None:
+    monkeypatch.setattr("plate_nets.cameras.analysis._VERSION_EVERY", every)
+    events = list(Watcher(Served(reader, versions), CameraSettings(str(clip), fps=4)))
+    assert finals(events) == [TEXT]
+    assert {event.model for event in events} == {named}
+
+
+def test_changing_sizes_of_pictures_are_reported_once(tmp_path: Path) -> None:
+    path = tmp_path / "sizes.mkv"
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("mjpeg", rate=25)
+        stream.pix_fmt, stream.height, stream.width = "yuvj420p", 96, 128
+        for number in range(6):
+            size = (96, 128) if number % 2 else (128, 96)
+            packet = av.Packet(encode(np.zeros((*size, 3), np.uint8), ".jpg"))
+            packet.stream, packet.pts, packet.dts, packet.time_base = stream, number, number, Fraction(1, 25)
+            container.mux(packet)
+    said: list[str] = []
+    with Watcher(Blind(), str(path), notice=lambda _camera, line: said.append(line)) as watcher:
+        assert list(watcher) == []
+    (status,) = watcher.status()
+    assert (status.analysed, said) == (6, ["its pictures are now 128x96 (width x height)"])
+
+
+def test_the_iteration_fails_if_every_source_fails(reader: LocalReader, tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match=r"^nothing: No such file or directory$"):
+        list(Watcher(reader, str(tmp_path / "nothing.mp4")))
+    with pytest.raises(InputError, match="expected different ids, got a more than once"):
+        Watcher(reader, ["x/a.mp4", "y/a.mp4"])
+
+
+def test_the_given_start_is_the_time_of_the_first_frame(reader: LocalReader, clip: Path) -> None:
+    settings = CameraSettings(str(clip), fps=4)
+    given = replace(settings, start=datetime.fromisoformat("2026-01-02T03:04:05+03:00"))
+    events = list(Watcher(reader, given))
+    assert events[-1].clock == "given"
+    assert events[-1].to_dict()["first_seen"].startswith("2026-01-02T00:04:0")
+
+
+def test_masks_regions_and_least_height_choose_plates(reader: LocalReader, clip: Path) -> None:
+    everywhere = ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0))
+    top = ((0.0, 0.0), (1.0, 0.0), (1.0, 0.3), (0.0, 0.3))
+    settings = CameraSettings(str(clip), fps=4)
+    for chosen in (
+        replace(settings, masks=(everywhere,)),
+        replace(settings, include=(top,)),
+        replace(settings, least_height=60),
+    ):
+        assert list(Watcher(reader, chosen)) == []
+    assert finals(list(Watcher(reader, replace(settings, include=(everywhere,), masks=(top,))))) == [TEXT]
+
+
+def test_frames_without_motion_are_rarely_read(reader: LocalReader, tmp_path: Path) -> None:
+    frames: list[AnalysedFrame] = []
+    clip = write_clip(tmp_path / "still.mp4", still(100, (360, 640)), fps=10)
+    with Watcher(reader, CameraSettings(str(clip), motion_gate=True), on_frame=frames.append) as watcher:
+        list(watcher)
+    read = [frame.frame.position for frame in frames if frame.plates is not None]
+    assert len(frames) == 100 and len(read) <= 25, read
+    assert watcher.status()[0].unmoved == 100 - len(read)
+
+
+@pytest.mark.parametrize("listed", [False, True])
+def test_pictures_of_the_best_moment_are_kept_and_blurred(
+    reader: LocalReader, clip: Path, tmp_path: Path, listed: bool
+) -> None:
+    lists = (WatchList("staff", {TEXT: "Ann"}),) if listed else ()
+    settings = WatcherSettings(watch_lists=lists, pictures=PictureSettings(tmp_path, blur=True))
+    events = list(Watcher(reader, CameraSettings(str(clip), fps=4), settings))
+    final = events[-1]
+    assert [match.label for match in final.watch] == ["Ann"] * listed
+    frame = cv2.imread(str(tmp_path / str(final.images.frame)))
+    plate = cv2.imread(str(tmp_path / str(final.images.plate)))
+    assert frame.shape == (360, 640, 3) and plate.shape[1] < 300
+    texts = [each.reading.text for each in reader.read(np.asarray(frame, np.uint8))]
+    assert texts == ([TEXT] if listed else texts) and (TEXT in texts) == listed
+
+
+def test_the_annotated_video_has_every_frame(reader: LocalReader, clip: Path, tmp_path: Path) -> None:
+    path = tmp_path / "out.mp4"
+    with Recording(path, Overlay()) as recording:
+        list(Watcher(reader, CameraSettings(str(clip), fps=4), on_frame=recording.write))
+    found: list[AnalysedFrame] = []
+    list(Watcher(reader, CameraSettings(str(path)), on_frame=found.append))
+    assert [round(each.frame.position, 2) for each in found] == [number / 4 for number in range(20)]
+    green = [int((each.frame.bgr()[..., 1].astype(int) - each.frame.bgr()[..., 2] > 60).sum()) for each in found]
+    assert max(green) > 500 and green[-1] == 0

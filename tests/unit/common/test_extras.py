@@ -1,0 +1,47 @@
+"""The message about an extra that is not installed."""
+
+import builtins
+import subprocess
+import sys
+
+import pytest
+
+from plate_nets.common.errors import MissingExtra
+from plate_nets.common.extras import needs
+
+CLIENT = "import plate_nets.cli, plate_nets.client, plate_nets.triton.supervision.supervisor"
+EXTRAS = ("cv2", "matplotlib", "openvino", "PIL", "pytriton", "safetensors", "torch")
+
+
+def test_a_missing_package_is_one_line_with_its_extra() -> None:
+    with pytest.raises(MissingExtra) as caught, needs("local", "reading in process"):
+        import no_such_package.inside  # type: ignore[import-not-found]  # noqa: F401
+    assert str(caught.value) == 'reading in process needs no_such_package: pip install "plate-nets[local]"'
+
+
+@pytest.mark.parametrize("fault", ["plate_nets.no_such_module", "a module without a name"])
+def test_another_missing_module_is_not_reported_as_a_missing_extra(fault: str) -> None:
+    name = fault if fault.startswith("plate_nets") else None
+    with pytest.raises(ModuleNotFoundError), needs("local", "reading in process"):
+        raise ModuleNotFoundError(fault, name=name)
+
+
+def test_other_import_errors_are_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def damaged(name: str, *rest: object) -> None:
+        raise ImportError(f"{name}: libGL.so.1: cannot open shared object file")
+
+    monkeypatch.setattr(builtins, "__import__", damaged)
+    with pytest.raises(ImportError, match="libGL"), needs("local", "reading in process"):
+        import cv2  # noqa: F401
+
+
+def test_watching_without_its_extra_names_it() -> None:
+    code = "import sys; sys.modules['av'] = None; from plate_nets import Watcher"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert 'watching cameras needs av: pip install "plate-nets[watch]"' in result.stderr
+
+
+def test_the_command_line_and_the_client_import_no_package_of_an_extra() -> None:
+    code = f"{CLIENT}; import sys; print(*sorted(set({EXTRAS!r}) & sys.modules.keys()))"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout == "\n"

@@ -1,0 +1,43 @@
+"""The countries of docs/how-to/countries.md, and the one that docs/tutorials/first-country.md adds."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from plate_nets.contract import reader_of
+from plate_nets.countries import load_scheme
+from plate_nets.recognition.health import known_picture
+from tests.paths import ROOT
+from training.synthesis import synthesize
+
+DOCUMENT = (ROOT / "docs" / "how-to" / "countries.md").read_text(encoding="utf-8")
+TUTORIAL = (ROOT / "docs" / "tutorials" / "first-country.md").read_text(encoding="utf-8")
+
+
+def test_the_python_of_the_document_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The in-process block runs as it is. Of the one that needs a server, the imports are checked."""
+    monkeypatch.chdir(tmp_path)
+    Path("car.jpg").write_bytes(known_picture().image)
+    asks, reads = re.findall(r"```python\n(.*?)```", DOCUMENT, re.S)
+    exec(asks.partition("with ")[0], {})
+    exec(reads, {})
+    printed = capsys.readouterr().out
+    assert all(repr(text) in printed for text in known_picture().texts)
+
+
+def test_the_country_of_the_tutorial_is_read_by_the_latin_reader(tmp_path: Path) -> None:
+    (written,) = re.findall(r"```toml\n(.*?)```", TUTORIAL, re.S)
+    path = tmp_path / "iceland.toml"
+    path.write_text(written, encoding="utf-8")
+    scheme = load_scheme(str(path))
+    assert reader_of(scheme).name == "lprnet_latin" and scheme.format_names("ABC12") == "since 2007"
+    assert scheme.is_plate(synthesize(scheme, np.random.default_rng(0)).text)
+
+
+def test_every_shipped_scheme_is_in_the_document() -> None:
+    for path in (ROOT / "plate_nets" / "countries" / "schemes").glob("*.toml"):
+        assert f"`{path.stem}`" in DOCUMENT, path.stem

@@ -1,0 +1,120 @@
+"""The thread of a sink: it continues after any fault, and reports its state."""
+
+import queue
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from plate_nets.common import threads
+from plate_nets.events.sinks.base import Record, Sink
+from plate_nets.events.sinks.delivery import Delivery, finish_all
+from plate_nets.events.sinks.files import JsonlSink
+from plate_nets.events.sinks.outbox import Outbox
+from plate_nets.events.sinks.sqlite import SqliteSink
+from tests.disk import SmallDisk
+from tests.events import event
+from tests.waiting import eventually
+
+
+@pytest.fixture
+def outbox(tmp_path: Path) -> Iterator[Outbox]:
+    outbox = Outbox(tmp_path / "outbox.sqlite", ["sink"])
+    yield outbox
+    outbox.close()
+
+
+class Faulty(Sink):
+    """Takes records, but sometimes fails with a bug."""
+
+    def __init__(self, faults: int) -> None:
+        self.faults = faults
+        self.taken: list[str] = []
+
+    def send(self, records: Sequence[Record]) -> None:
+        if self.faults:
+            self.faults -= 1
+            raise KeyError("/secret/place")
+        self.taken += [record.key for record in records]
+
+
+def test_an_internal_error_is_reported_and_counted_and_loses_nothing(outbox: Outbox) -> None:
+    said: queue.Queue[str] = queue.Queue()
+    sink = Faulty(3)
+    delivery = Delivery("sink", sink, outbox, said.put, first_pause=0.01)
+    outbox.append(event(0))
+    assert said.get(timeout=30) == (
+        "sink: an internal error (KeyError); the log has its traceback; records wait in the outbox"
+    )
+    assert said.get(timeout=30) == "sink: takes records again"
+    assert (threads.faults()["sink sink"], "sink sink" in threads.failing()) == (3, False)
+    assert finish_all([delivery], 30) == []
+    assert sink.taken == [event(0).key]
+    assert (delivery.state().delivered, delivery.state().failures, delivery.state().error) == (1, 3, None)
+
+
+def test_a_failing_delivery_reports_its_error(outbox: Outbox) -> None:
+    delivery = Delivery("sink", Faulty(10**9), outbox, lambda _: None)
+    outbox.append(event(0))
+    assert eventually(lambda: delivery.state().error, 30)
+    assert threads.failing() == {"sink sink": "an internal error (KeyError); the log has its traceback"}
+    assert finish_all([delivery], 30) == []
+    assert threads.failing() == {}
+
+
+@pytest.mark.parametrize("kind", [JsonlSink, SqliteSink])
+def test_a_full_disk_is_reported_and_everything_is_delivered_later(
+    outbox: Outbox, small_disk: SmallDisk, kind: type[JsonlSink] | type[SqliteSink]
+) -> None:
+    said: queue.Queue[str] = queue.Queue()
+    path = small_disk.path / "events"
+    delivery = Delivery("sink", kind(path), outbox, said.put, first_pause=0.05)
+    small_disk.fill()
+    for number in range(3):
+        outbox.append(event(number))
+    line = said.get(timeout=30)
+    reason = "its disk is full" if kind is SqliteSink else "No space left on device"
+    assert line == f"sink: {path}: {reason}; records wait in the outbox"
+    assert eventually(lambda: delivery.state().failures > 2, 30)
+    assert delivery.state().error is not None
+    small_disk.free()
+    assert said.get(timeout=60) == "sink: takes records again"
+    assert eventually(lambda: delivery.state().waiting == 0, 60)
+    assert (delivery.state().delivered, delivery.state().error) == (3, None)
+    assert finish_all([delivery], 30) == []
+
+
+def test_a_damaged_outbox_is_reported_and_its_readable_rest_delivered(tmp_path: Path) -> None:
+    path = tmp_path / "outbox.sqlite"
+    with_records = Outbox(path, ["sink"])
+    for number in range(30):
+        with_records.append(event(number))
+    with_records.close()
+    with path.open("r+b") as file:
+        file.seek(10 * 4096)
+        file.write(bytes([0xA5]) * 4096)
+    said: list[str] = []
+    outbox = Outbox(path, ["sink"], notice=said.append)
+    delivery = Delivery("sink", JsonlSink(tmp_path / "events.jsonl"), outbox, said.append, first_pause=0.05)
+    outbox.append(event(30))
+    assert eventually(lambda: delivery.state().delivered and not delivery.state().waiting, 60), delivery.state()
+    assert finish_all([delivery], 30) == []
+    outbox.close()
+    written = (tmp_path / "events.jsonl").read_text(encoding="utf-8").splitlines()
+    assert len(written) > 20 and event(30).to_json() == written[-1]
+    assert any("is damaged" in line for line in said)
+
+
+def test_delivered_records_do_not_repeat_while_the_outbox_is_not_writable(small_disk: SmallDisk) -> None:
+    outbox = Outbox(small_disk.path / "outbox.sqlite", ["sink"])
+    sink = Faulty(0)
+    for number in range(20):
+        outbox.append(event(number))
+    small_disk.fill()
+    delivery = Delivery("sink", sink, outbox, lambda _: None, first_pause=0.01)
+    assert eventually(lambda: len(sink.taken) == 20 or delivery.state().failures > 3, 30)
+    small_disk.free()
+    assert eventually(lambda: delivery.state().waiting == 0, 60)
+    assert finish_all([delivery], 30) == []
+    assert sink.taken == [event(number).key for number in range(20)]
+    outbox.close()

@@ -1,0 +1,513 @@
+"""MQTT with a real broker, mosquitto: acknowledged, announced, and tolerant of its absence."""
+
+import contextlib
+import json
+import queue
+import re
+import resource
+import shutil
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jinja2 import Environment
+from paho.mqtt.client import Client, MQTTMessage
+from paho.mqtt.enums import MQTTErrorCode, _ConnectionState
+
+from plate_nets.common.errors import InputError, SinkError
+from plate_nets.events.sinks.base import Record
+from plate_nets.events.sinks.delivery import Delivery, finish_all
+from plate_nets.events.sinks.mqtt import MqttSink
+from plate_nets.events.sinks.outbox import Outbox
+from plate_nets.events.sinks.recorder import Recorder
+from plate_nets.events.sinks.settings import MqttSettings
+from tests.broker import Broker
+from tests.events import event
+from tests.waiting import eventually
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[Broker]:
+    broker = Broker(tmp_path)
+    yield broker
+    broker.stop()
+
+
+def until(messages: "queue.Queue[MQTTMessage]", topic: str, text: str) -> list[MQTTMessage]:
+    """The messages up to the first with this topic and text."""
+    found: list[MQTTMessage] = []
+    while not found or (found[-1].topic, found[-1].payload.decode()) != (topic, text):
+        found.append(messages.get(timeout=30))
+    return found
+
+
+def records(*numbers: int) -> list[Record]:
+    return [Record(n + 1, event(n).key, "gate", event(n).to_json()) for n in numbers]
+
+
+def test_events_arrive_in_order_and_the_camera_is_announced(broker: Broker) -> None:
+    client, messages = broker.subscribe()
+    with MqttSink(broker.url()) as sink:
+        sink.send(records(0, 1))
+        sink.send(records(2))
+    found = until(messages, "site/plates/status", "offline")
+    client.disconnect()
+    client.loop_stop()
+    assert [each.payload for each in found if each.topic == "site/plates/gate/event"] == [
+        event(number).to_json().encode() for number in range(3)
+    ]
+    assert [each.payload for each in found if each.topic == "site/plates/status"] == [b"online", b"offline"]
+    announced = {each.topic: json.loads(each.payload) for each in found if each.topic.startswith("homeassistant/")}
+    assert set(announced) == {f"homeassistant/{kind}/site-2f-plates_gate/config" for kind in ("sensor", "event")}
+    assert {config["state_topic"] for config in announced.values()} == {"site/plates/gate/event"}
+    assert {each.qos for each in found} == {1}
+
+
+def is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value)
+
+
+def is_topic(value: object) -> bool:
+    """A topic to subscribe to: text without control characters; ours have no wildcard."""
+    return isinstance(value, str) and re.fullmatch(r"[^\x00-\x1f\x7f-\x9f+#]+", value) is not None
+
+
+def is_template(value: object) -> bool:
+    """A Jinja template that compiles."""
+    return isinstance(value, str) and Environment().from_string(value) is not None
+
+
+def is_availability(value: object) -> bool:
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(set(each) == {"topic"} and is_topic(each["topic"]) for each in value)
+    )
+
+
+ENTITY: dict[str, Callable[[object], bool]] = {
+    "name": is_text,
+    "unique_id": is_text,
+    "state_topic": is_topic,
+    "value_template": is_template,
+    "json_attributes_topic": is_topic,
+    "json_attributes_template": is_template,
+    "availability": is_availability,
+    "availability_mode": lambda value: value in ("all", "any", "latest"),
+    "icon": lambda value: isinstance(value, str) and re.fullmatch(r"[\w-]+:[\w-]+", value) is not None,
+    "qos": lambda value: value in (0, 1, 2),
+    "encoding": is_text,
+    "enabled_by_default": lambda value: isinstance(value, bool),
+    "entity_category": lambda value: value in (None, "config", "diagnostic"),
+    "object_id": is_text,
+    "device": lambda value: isinstance(value, dict),
+    "origin": lambda value: isinstance(value, dict),
+}
+"""The keys that both kinds of entities may have, and their values. `availability_topic` excludes `availability`."""
+ENTITIES = {
+    "sensor": ENTITY
+    | {
+        "force_update": lambda value: isinstance(value, bool),
+        "expire_after": lambda value: isinstance(value, int) and value >= 0,
+    },
+    "event": ENTITY
+    | {
+        "event_types": lambda value: isinstance(value, list) and bool(value) and all(map(is_text, value)),
+        "device_class": lambda value: value in (None, "button", "doorbell", "motion"),
+    },
+}
+"""By kind (https://www.home-assistant.io/integrations/sensor.mqtt/ and event.mqtt/), without those of numbers:
+`device_class`, `unit_of_measurement`, `state_class`, `suggested_display_precision`."""
+DEVICE: dict[str, Callable[[object], bool]] = {
+    "identifiers": lambda value: isinstance(value, list) and bool(value) and all(map(is_text, value)),
+    **dict.fromkeys(
+        ("name", "manufacturer", "model", "sw_version", "hw_version", "serial_number", "suggested_area", "via_device"),
+        is_text,
+    ),
+}
+DISCOVERY_TOPIC = re.compile(r"homeassistant/(sensor|event)/[a-zA-Z0-9_-]+/config")
+
+
+@pytest.mark.parametrize("camera", ["gate", "192.168.1.20-ch1", "двор"])
+def test_home_assistant_accepts_the_announcement(broker: Broker, camera: str) -> None:
+    client, messages = broker.subscribe()
+    with MqttSink(broker.url()) as sink:
+        sink.send([Record(1, event().key, camera, event().to_json())])
+    said = {each.topic: each.payload.decode() for each in until(messages, "site/plates/status", "offline")}
+    client.disconnect()
+    client.loop_stop()
+    announced = {found[1]: json.loads(said[topic]) for topic in said if (found := DISCOVERY_TOPIC.fullmatch(topic))}
+    assert set(announced) == {"sensor", "event"}
+    for kind, config in announced.items():
+        assert [name for name, value in config.items() if not ENTITIES[kind][name](value)] == []
+        assert [name for name, value in config["device"].items() if not DEVICE[name](value)] == []
+        # Home Assistant's default for "not available"
+        assert [said[each["topic"]] for each in config["availability"]] == ["offline", "offline"]
+        assert config["availability_mode"] == "all"
+        state = json.loads(said[config["state_topic"]])
+        text = Environment().from_string(config["value_template"]).render(value_json=state)
+        assert Environment().from_string(config["value_template"]).render() == ""
+        if kind == "sensor":
+            assert text == event().plate
+        else:
+            assert json.loads(text) == state | {"event_type": event().stage}
+            assert event().stage in config["event_types"]
+
+
+def test_cameras_with_different_names_are_announced_separately(broker: Broker) -> None:
+    client, messages = broker.subscribe()
+    with MqttSink(broker.url()) as sink:
+        sink.send([Record(1, event().key, camera, event().to_json()) for camera in ("a.b", "a_b", "a-b")])
+    topics = {each.topic for each in until(messages, "site/plates/status", "offline")}
+    client.disconnect()
+    client.loop_stop()
+    assert len([topic for topic in topics if DISCOVERY_TOPIC.fullmatch(topic)]) == 6
+
+
+def test_cameras_with_one_name_and_different_topics_are_announced_separately() -> None:
+    plain, other = (MqttSink(f"mqtt://broker{topic}")._announcements("gate") for topic in ("", "/site/plates"))
+    topic, config = plain[0]
+    assert topic == "sensor/plates_gate/config" and config["unique_id"] == "plates_gate"  # those of 1.0
+    for (topic, config), (other_topic, other_config) in zip(plain, other, strict=True):
+        assert topic != other_topic
+        assert config["unique_id"] != other_config["unique_id"]
+        assert config["device"]["identifiers"] != other_config["device"]["identifiers"]
+
+
+def test_a_missing_broker_is_reported_and_used_once_it_is_back(broker: Broker) -> None:
+    with MqttSink(broker.url(), discovery=None) as sink:
+        sink.send(records(0))
+        broker.stop()
+        with pytest.raises(SinkError):
+            sink.send(records(1))
+        with pytest.raises(SinkError, match=r"^no answer: Connection refused$"):
+            sink.send(records(1))
+        broker.start()
+        client, messages = broker.subscribe()
+        sink.send(records(1))
+        found = until(messages, "site/plates/gate/event", event(1).to_json())
+        client.disconnect()
+        client.loop_stop()
+    said = {each.topic: each.payload for each in found}
+    assert said["site/plates/status"] == said[sink.process_topic] == said["site/plates/gate/status"] == b"online"
+
+
+def test_the_sink_publishes_online_before_the_first_event(broker: Broker, tmp_path: Path) -> None:
+    broker.stop()
+    said: queue.Queue[str] = queue.Queue()
+    with closing(Outbox(tmp_path / "outbox.sqlite", ["mqtt"])) as outbox:
+        delivery = Delivery("mqtt", MqttSink(broker.url()), outbox, said.put, first_pause=0.1)
+        assert "records wait" in said.get(timeout=30)
+        broker.start()
+        assert said.get(timeout=30) == "mqtt: takes records again"
+        client, messages = broker.subscribe()
+        until(messages, "site/plates/status", "online")  # retained
+        client.disconnect()
+        client.loop_stop()
+        assert finish_all([delivery], 30) == []
+
+
+def test_a_broker_that_refuses_is_quoted_without_the_password(broker: Broker) -> None:
+    with MqttSink(broker.url("wrong")) as sink, pytest.raises(SinkError, match="refuses: Not authorized") as failed:
+        sink.send(records(0))
+    assert "wrong" not in str(failed.value)
+
+
+@pytest.mark.parametrize(
+    "url", ["http://u:secret@host", "mqtt://u:secret@", "mqtt://u:secret@host:x", "mqtt://host/a+"]
+)
+def test_an_impossible_address_is_refused(url: str) -> None:
+    with pytest.raises(InputError, match=r"^mqtt: expected") as refused:
+        MqttSink(url)
+    assert "secret" not in str(refused.value)
+
+
+CONNACK = b"\x20\x02\x00\x00"
+
+
+def test_closing_does_not_wait_for_a_reconnection(
+    hostile: Callable[[Callable[[socket.socket], object]], int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connected, lost, go_on = threading.Event(), threading.Event(), threading.Event()
+    reconnect = Client.reconnect
+
+    def reconnect_slowly(client: Client) -> MQTTErrorCode:
+        if connected.is_set():
+            lost.set()
+            assert go_on.wait(60)
+        return reconnect(client)
+
+    def broker(connection: socket.socket) -> None:
+        if connected.is_set():
+            silent(connection)
+        else:
+            connection.sendall(CONNACK)
+            connected.set()
+
+    monkeypatch.setattr(Client, "reconnect", reconnect_slowly)
+    sink = MqttSink(f"mqtt://127.0.0.1:{hostile(broker)}/plates", timeout=30)
+    connection = sink._open(sink.process_topic, None, lambda: None)
+    assert lost.wait(60)
+    client, closing = connection._client, threading.Thread(target=connection.close)
+    closing.start()
+    assert eventually(lambda: client._state == _ConnectionState.MQTT_CS_DISCONNECTED, 60)
+    go_on.set()
+    closing.join(30)  # paho alone would wait 60 s for a silent broker
+    assert not closing.is_alive()
+
+
+def closes(connection: socket.socket) -> None:
+    connection.recv(1024)
+
+
+def silent(connection: socket.socket) -> None:
+    while connection.recv(1024):
+        pass
+
+
+def never_acknowledges(connection: socket.socket) -> None:
+    connection.sendall(CONNACK)
+    silent(connection)
+
+
+def garbage(connection: socket.socket) -> None:
+    connection.sendall(bytes(range(256)) * 16)
+    silent(connection)
+
+
+def huge_answer(connection: socket.socket) -> None:
+    connection.sendall(b"\x20\xff\xff\xff\x7f")
+    while True:
+        connection.sendall(bytes(1 << 20))
+
+
+def huge_message(connection: socket.socket) -> None:
+    connection.sendall(CONNACK + b"\x30\xff\xff\xff\x7f\x00\x01a")
+    while True:
+        connection.sendall(bytes(1 << 20))
+
+
+def flood(connection: socket.socket) -> None:
+    connection.sendall(CONNACK)
+    while True:
+        connection.sendall(b"\x32\x08\x00\x01a\x00\x01abc" * 1000)
+
+
+@pytest.mark.parametrize("broker", [closes, silent, never_acknowledges, garbage, huge_answer, huge_message, flood])
+def test_a_misbehaving_broker_is_reported_and_fills_no_memory(
+    hostile: Callable[[Callable[[socket.socket], object]], int], broker: Callable[[socket.socket], object]
+) -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with MqttSink(f"mqtt://127.0.0.1:{hostile(broker)}/plates", timeout=1) as sink:
+        for _ in range(2):
+            with pytest.raises(SinkError, match=r"^(no answer|no acknowledgement|connection lost)"):
+                sink.send(records(0))
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000, "kB"
+
+
+class Program:
+    """A `plates watch` as the broker sees it."""
+
+    def __init__(self, folder: Path, url: str, cameras: dict[str, bool], **settings: Any) -> None:
+        folder.mkdir(exist_ok=True)
+        self.cameras = cameras
+        self.said: list[str] = []
+        self.recorder = Recorder(folder / "outbox.sqlite", [MqttSettings(url=url, **settings)], self.said.append)
+        self.recorder.follow(lambda: dict(self.cameras))
+
+    def close(self) -> None:
+        self.recorder.close()
+
+
+class Home:
+    """What Home Assistant would know, from the messages of a broker."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._client, self._messages = broker.subscribe()
+        self.said: dict[str, str] = {}
+        """The last message of each topic; empty ones are deleted."""
+        self.fired: list[str] = []
+        """Events that were not retained."""
+
+    def close(self) -> None:
+        self._client.disconnect()
+        self._client.loop_stop()
+
+    def forget(self) -> None:
+        """Restart: only what is retained comes again."""
+        self.said.clear()
+        self._client.unsubscribe("#")
+        self._client.subscribe("#", qos=1)
+
+    def last(self, topic: str) -> str | None:
+        """The last message of a topic."""
+        self._listen()
+        return self.said.get(topic)
+
+    def entities(self) -> dict[str, bool]:
+        """Entities as "kind camera", with whether they are available."""
+        self._listen()
+        found = {}
+        for topic, text in self.said.items():
+            if kind := DISCOVERY_TOPIC.fullmatch(topic):
+                config = json.loads(text)
+                camera = config["device"]["name"].removeprefix("Camera ")
+                found[f"{kind[1]} {camera}"] = all(
+                    self.said.get(each["topic"]) == "online" for each in config["availability"]
+                )
+        return found
+
+    def shows(self, **cameras: bool) -> bool:
+        """Whether it has both entities of these cameras and no others soon, each as available as given."""
+        expected = {f"{kind} {camera}": online for camera, online in cameras.items() for kind in ("sensor", "event")}
+        return eventually(lambda: self.entities() == expected, 30)
+
+    def _listen(self) -> None:
+        with contextlib.suppress(queue.Empty):
+            while True:
+                message = self._messages.get_nowait()
+                self.said[message.topic] = message.payload.decode(errors="replace")
+                if message.topic.endswith("/event") and not message.retain and message.payload:
+                    self.fired.append(message.topic)
+                if not message.payload:
+                    del self.said[message.topic]
+
+
+@pytest.fixture
+def home(broker: Broker) -> Iterator[Home]:
+    home = Home(broker)
+    yield home
+    home.close()
+
+
+def test_a_lost_camera_is_unavailable_and_the_others_are_not(broker: Broker, home: Home, tmp_path: Path) -> None:
+    with closing(Program(tmp_path, broker.url(), {"gate": False, "yard": False})) as program:
+        assert home.shows(gate=False, yard=False)
+        program.cameras = {"gate": True, "yard": True}
+        assert home.shows(gate=True, yard=True)
+        program.cameras["gate"] = False
+        assert home.shows(gate=False, yard=True)
+    assert home.shows(gate=False, yard=False)
+
+
+def test_the_events_of_a_lost_camera_come_before_it_is_unavailable(broker: Broker, tmp_path: Path) -> None:
+    client, messages = broker.subscribe()
+    with closing(Program(tmp_path, broker.url(), {"gate": True})) as program:
+        until(messages, "site/plates/gate/status", "online")
+        program.cameras["gate"] = False
+        program.recorder.record(event(1))
+        topics = [each.topic for each in until(messages, "site/plates/gate/status", "offline")]
+    client.disconnect()
+    client.loop_stop()
+    assert "site/plates/gate/event" in topics
+
+
+@pytest.mark.parametrize("cameras", [{"yard": True}, {"gate": True}])
+def test_a_second_program_that_ends_leaves_the_first_as_it_is(
+    broker: Broker, home: Home, tmp_path: Path, cameras: dict[str, bool]
+) -> None:
+    with closing(Program(tmp_path / "first", broker.url(), {"gate": True})):
+        assert home.shows(gate=True)
+        with closing(Program(tmp_path / "second", broker.url(), cameras)):
+            assert home.shows(**{"gate": True, **cameras})
+        assert home.shows(**{**dict.fromkeys(cameras, False), "gate": True})
+        assert eventually(lambda: home.last("site/plates/status") == "online", 30)
+
+
+def test_two_programs_with_one_id_do_not_take_each_other_away(broker: Broker, home: Home, tmp_path: Path) -> None:
+    """The second's outbox is a copy of the first's, and so is its id on the broker."""
+    Program(tmp_path / "first", broker.url(), {"gate": True}).close()
+    shutil.copytree(tmp_path / "first", tmp_path / "second")
+    with closing(Program(tmp_path / "first", broker.url(), {"gate": True})):
+        assert home.shows(gate=True)
+        with closing(Program(tmp_path / "second", broker.url(), {"yard": True})):
+            assert home.shows(gate=True, yard=True)
+        assert home.shows(gate=True, yard=False)
+
+
+@pytest.mark.parametrize(
+    ("cameras", "settings"),
+    [({"yard": True}, {}), ({"gate": True}, {"discovery": None}), ({"gate": True}, {"url": "/other"})],
+    ids=["renamed", "discovery off", "another topic"],
+)
+def test_nothing_is_left_of_what_is_gone(
+    broker: Broker, home: Home, tmp_path: Path, cameras: dict[str, bool], settings: dict[str, Any]
+) -> None:
+    with closing(Program(tmp_path, broker.url(), {"gate": True}, retain=True)) as program:
+        program.recorder.record(event(1))
+        assert home.shows(gate=True) and eventually(lambda: home.last("site/plates/gate/event"), 30)
+        before = set(home.said)
+    url = broker.url().replace("/site/plates", settings.pop("url", "/site/plates"))
+    with closing(Program(tmp_path, url, cameras, **settings)):
+        assert home.shows(**{} if "discovery" in settings else cameras)
+        home.forget()
+        assert home.shows(**{} if "discovery" in settings else cameras)
+        assert not {topic for topic in before & set(home.said) if topic.endswith("/event")}
+        if url != broker.url():
+            assert not {topic for topic in home.said if topic.startswith("site/")}
+
+
+def test_records_of_a_camera_that_is_gone_announce_it_no_more(broker: Broker, home: Home, tmp_path: Path) -> None:
+    with closing(Program(tmp_path, broker.url(), {"yard": True})) as program:
+        assert home.shows(yard=True)
+        program.recorder.record(event(1))  # of the gate
+        assert eventually(lambda: home.last("site/plates/gate/event"), 30)
+        assert home.shows(yard=True)
+
+
+def test_a_restart_takes_away_no_camera_that_is_still_there(broker: Broker, tmp_path: Path) -> None:
+    Program(tmp_path, broker.url(), {"gate": True}, retain=True).close()
+    client, messages = broker.subscribe()
+    recorder = Recorder(tmp_path / "outbox.sqlite", [MqttSettings(url=broker.url(), retain=True)], pytest.fail)
+    found = until(messages, "site/plates/status", "online")
+    recorder.follow(lambda: {"gate": True})
+    found += until(messages, "site/plates/gate/status", "online")
+    recorder.close()
+    client.disconnect()
+    client.loop_stop()
+    assert [each.topic for each in found if not each.payload] == []
+
+
+@pytest.mark.parametrize("retain", [False, True])
+def test_the_last_event_is_retained_if_asked(broker: Broker, home: Home, tmp_path: Path, retain: bool) -> None:
+    with closing(Program(tmp_path, broker.url(), {"gate": True}, retain=retain)) as program:
+        program.recorder.record(event(1))
+        program.recorder.record(event(2))
+        assert eventually(lambda: home.last("site/plates/gate/event") == event(2).to_json(), 30)
+        home.forget()
+        assert home.shows(gate=True)
+        assert eventually(lambda: home.last("site/plates/gate/event") == (event(2).to_json() if retain else None), 30)
+    assert len(home.fired) == 2  # a restart of Home Assistant fires none again
+
+
+def test_a_broker_that_forgets_everything_is_told_again(broker: Broker, home: Home, tmp_path: Path) -> None:
+    with closing(Program(tmp_path, broker.url(), {"gate": True, "yard": False})) as program:
+        assert home.shows(gate=True, yard=False)
+        broker.stop()
+        broker.start()  # mosquitto keeps nothing by default
+        with closing(Home(broker)) as restarted:
+            assert restarted.shows(gate=True, yard=False)
+        assert program.said == []
+
+
+@pytest.mark.parametrize("text", ["offline", "\x00\xff", "x" * 5000])  # over 4 kB, the sink stops listening
+def test_garbage_of_others_stops_no_event(broker: Broker, home: Home, tmp_path: Path, text: str) -> None:
+    client, _ = broker.subscribe()
+    for number in range(10_000):
+        client.publish(f"homeassistant/sensor/{number}/config", text[:9], retain=True)
+    for topic in ("status", "status/x", "status/x/y", "gate/status", "x/status", "gate/event", "x/event"):
+        client.publish(f"site/plates/{topic}", text, 1, retain=True).wait_for_publish(30)
+    with closing(Program(tmp_path, broker.url(), {"gate": True})) as program:
+        program.recorder.record(event(1))
+        assert eventually(lambda: program.recorder.deliveries[0].state().delivered == 1, 30)
+        for topic in ("status", "gate/status") if len(text) < 4096 else ():
+            client.publish(f"site/plates/{topic}", text, 1).wait_for_publish(30)
+        assert eventually(lambda: home.last("site/plates/gate/status") == "online", 30)
+        assert home.said["site/plates/gate/event"] == event(1).to_json()
+        assert program.said == []
+    client.disconnect()
+    client.loop_stop()

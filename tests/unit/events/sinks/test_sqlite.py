@@ -1,0 +1,213 @@
+"""The event store: one row per car, fast over a million rows."""
+
+import json
+import os
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from plate_nets.common.errors import InputError, SinkError
+from plate_nets.events.event import PlateEvent
+from plate_nets.events.sinks.base import Record
+from plate_nets.events.sinks.sqlite import SqliteSink
+from plate_nets.web.store import EventStore
+from tests.disk import SmallDisk
+from tests.events import event, later
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "events.sqlite"
+
+
+@pytest.fixture
+def sink(path: Path) -> Iterator[SqliteSink]:
+    with SqliteSink(path) as sink:
+        yield sink
+
+
+def records(*events: PlateEvent) -> list[Record]:
+    return [Record(number + 1, each.key, each.camera_id, each.to_json()) for number, each in enumerate(events)]
+
+
+def rows(path: Path, query: str, *values: object) -> list[tuple[object, ...]]:
+    with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as database:
+        found = database.execute(query, values).fetchall()
+    database.close()
+    return found
+
+
+def test_a_row_holds_the_last_record_of_a_car(sink: SqliteSink, path: Path) -> None:
+    first = event(0, stage="provisional")
+    last = later(first)
+    sink.send(records(first, last, event(1, listed=True)))
+    assert rows(path, "SELECT stage, revision, plate, lists, document FROM events ORDER BY timestamp") == [
+        ("final", 2, "A000BC77", "[]", last.to_json()),
+        ("final", 1, "A001BC77", '["staff"]', event(1, listed=True).to_json()),
+    ]
+
+
+def test_a_repeated_batch_changes_nothing(sink: SqliteSink, path: Path) -> None:
+    first = event(0, stage="provisional")
+    batch = records(first, later(first), event(1))
+    sink.send(batch)
+    before = rows(path, "SELECT * FROM events ORDER BY id")
+    for again in (batch, batch[:1]):
+        sink.send(again)
+    assert rows(path, "SELECT * FROM events ORDER BY id") == before
+
+
+def test_a_superseded_event_is_gone(sink: SqliteSink, path: Path) -> None:
+    sink.send(records(event(0)))
+    sink.send(records(replace(event(1), supersedes=event(0).id)))
+    assert rows(path, "SELECT id FROM events") == [(event(1).id,)]
+
+
+def test_times_are_text_of_one_length_in_utc(sink: SqliteSink, path: Path) -> None:
+    sink.send(records(event(0), event(3600)))
+    assert rows(path, "SELECT timestamp FROM events ORDER BY timestamp") == [
+        ("2026-11-22T10:00:00.250Z",),
+        ("2026-11-22T11:00:00.250Z",),
+    ]
+
+
+def plates(path: Path) -> list[object]:
+    return [plate for (plate,) in rows(path, "SELECT plate FROM events ORDER BY sequence")]
+
+
+def test_a_moved_store_is_complete_without_its_log_and_a_new_one_continues(sink: SqliteSink, path: Path) -> None:
+    with sqlite3.connect(path) as page:  # another connection keeps SQLite from removing the log
+        page.execute("SELECT * FROM events").fetchall()
+        sink.send(records(event(0), event(1)))
+        moved = path.rename(path.with_name("events.1"))
+        sink.send(records(event(2)))
+        sink.send(records(event(3)))
+    page.close()
+    assert plates(moved) == ["A000BC77", "A001BC77"]
+    assert plates(path) == ["A002BC77", "A003BC77"]
+    assert rows(path, "PRAGMA integrity_check") == rows(moved, "PRAGMA integrity_check") == [("ok",)]
+    assert rows(moved, "SELECT max(sequence) FROM events") < rows(path, "SELECT min(sequence) FROM events")
+
+
+def test_a_deleted_store_is_created_again(sink: SqliteSink, path: Path) -> None:
+    sink.send(records(event(0)))
+    path.unlink()
+    sink.send(records(event(1)))
+    assert plates(path) == ["A001BC77"]
+
+
+def test_a_change_gets_a_higher_sequence_than_all_earlier_ones_from_any_outbox(sink: SqliteSink, path: Path) -> None:
+    first = event(0, stage="provisional")
+    sink.send(records(event(1), event(2), first))
+    (last,) = rows(path, "SELECT max(sequence) FROM events")
+    sink.send(records(later(first)))  # from a new outbox, which counts from 1
+    assert rows(path, "SELECT id FROM events WHERE sequence > ?", *last) == [(first.id,)]
+    sink.send(records(replace(event(3), supersedes=first.id)))
+    sink.send(records(event(4)))
+    assert plates(path)[-2:] == ["A003BC77", "A004BC77"]
+
+
+def test_a_full_disk_is_reported_and_the_batch_is_stored_later(small_disk: SmallDisk) -> None:
+    path = small_disk.path / "events.sqlite"
+    with SqliteSink(path) as sink:
+        sink.send(records(event(0)))
+        small_disk.fill()
+        with pytest.raises(SinkError, match=r"events.sqlite: its disk is full$"):
+            sink.send(records(*(event(number) for number in range(1, 200))))
+        small_disk.free()
+        sink.send(records(*(event(number) for number in range(1, 200))))
+    assert len(plates(path)) == 200
+
+
+@pytest.mark.parametrize("exists", [False, True], ids=["new", "of_an_earlier_run"])
+def test_a_start_on_a_full_disk_waits_for_room(small_disk: SmallDisk, exists: bool) -> None:
+    path = small_disk.path / "events.sqlite"
+    if exists:
+        SqliteSink(path).close()
+    small_disk.fill()
+    with SqliteSink(path) as sink:
+        with pytest.raises(SinkError, match=r"events.sqlite: its disk is full$"):
+            sink.send(records(event(0)))
+        small_disk.free()
+        sink.send(records(event(0)))
+    assert plates(path) == ["A000BC77"]
+
+
+def test_a_foreign_database_is_not_changed(path: Path) -> None:
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TABLE notes (text)")
+    database.close()
+    before = path.read_bytes()
+    with pytest.raises(
+        InputError,
+        match=r"events.sqlite: expected an event store, got a database of something else; choose another file$",
+    ):
+        SqliteSink(path)
+    assert path.read_bytes() == before
+    assert list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.timeout(60)
+def test_a_file_that_is_not_a_database_is_refused_at_once(tmp_path: Path) -> None:
+    pipe, text = tmp_path / "pipe", tmp_path / "notes"
+    os.mkfifo(pipe)
+    text.write_text("a note " * 1000, encoding="utf-8")
+    for place, why in ((pipe, "regular file"), (Path("/dev/full"), "regular file"), (text, "not a database")):
+        with pytest.raises(InputError, match=why):
+            SqliteSink(place)
+    assert text.read_text(encoding="utf-8") == "a note " * 1000
+
+
+@pytest.mark.parametrize(
+    ("query", "index"),
+    [
+        ("SELECT * FROM events WHERE (timestamp, id) < ('2', '') ORDER BY timestamp DESC, id DESC LIMIT 50", "by_time"),
+        (
+            "SELECT * FROM events WHERE camera_id = 'gate' AND (timestamp, id) < ('2', '')"
+            " ORDER BY timestamp DESC, id DESC LIMIT 50",
+            "by_camera",
+        ),
+        ("SELECT * FROM events WHERE plate >= 'A1' AND plate < 'A1' || char(1114111)", "by_plate"),
+        ("SELECT * FROM events WHERE sequence > 5 ORDER BY sequence", "by_sequence"),
+    ],
+)
+def test_an_index_answers_each_query_of_the_page(sink: SqliteSink, path: Path, query: str, index: str) -> None:
+    plan = str(rows(path, f"EXPLAIN QUERY PLAN {query}"))
+    assert f"USING INDEX events_{index}" in plan and "TEMP B-TREE" not in plan, plan
+
+
+def test_old_events_are_deleted_if_requested(path: Path) -> None:
+    with SqliteSink(path, keep_days=1) as sink:
+        sink.send(records(event(-(10**7))))
+    assert rows(path, "SELECT count(*) FROM events") == [(0,)]
+
+
+def test_a_correction_is_deleted_with_its_event(path: Path) -> None:
+    store = EventStore(path)
+    with SqliteSink(path) as sink:
+        sink.send(records(event(0), event(1)))
+        for number in (0, 1):
+            store.correct(event(number).id, "B777OP99")
+        sink.send(records(replace(event(2), supersedes=event(0).id)))
+    assert rows(path, "SELECT id FROM corrections") == [(event(1).id,)]
+    with SqliteSink(path, keep_days=1) as sink:
+        sink.send(records(event(-(10**7))))
+    assert rows(path, "SELECT id FROM corrections") == []
+    store.close()
+
+
+def test_a_store_of_another_version_is_refused(path: Path) -> None:
+    with sqlite3.connect(path) as database:
+        database.execute("PRAGMA user_version = 7")
+    database.close()
+    with pytest.raises(InputError, match=r"event store: expected version 1, got 7; choose another file$"):
+        SqliteSink(path)
+
+
+def test_a_document_is_the_whole_event(sink: SqliteSink, path: Path) -> None:
+    sink.send(records(event(0)))
+    ((document,),) = rows(path, "SELECT document FROM events")
+    assert PlateEvent.from_dict(json.loads(str(document))) == event(0)

@@ -1,0 +1,300 @@
+"""The webhook: signed, retried, and never stuck at one record."""
+
+import base64
+import gzip
+import hashlib
+import hmac
+import json
+import os
+import queue
+import resource
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from pathlib import Path
+
+import pytest
+
+from plate_nets.common.errors import InputError, RecordRefused, SinkError
+from plate_nets.events.sinks.base import Record
+from plate_nets.events.sinks.delivery import Delivery, finish_all
+from plate_nets.events.sinks.outbox import Outbox
+from plate_nets.events.sinks.webhook import WebhookSink
+from tests.events import event
+from tests.receiver import Receiver
+from tests.unit.events.sinks.conftest import Answer
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    receiver = Receiver()
+    yield receiver
+    receiver.close()
+
+
+def record(number: int = 0) -> Record:
+    each = event(number)
+    return Record(number + 1, each.key, each.camera_id, each.to_json())
+
+
+@pytest.mark.parametrize("secret", ["a secret", "whsec_" + base64.b64encode(b"a secret").decode()])
+def test_a_request_is_signed_as_standard_webhooks_defines(receiver: Receiver, secret: str) -> None:
+    with WebhookSink(receiver.url, secret, {"x-site": "north"}) as sink:
+        sink.send([record()])
+    (received,) = receiver.received
+    assert json.loads(received.body) == event(0).to_dict()
+    assert received.headers["webhook-id"] == event(0).key
+    assert received.headers["x-site"] == "north"
+    signed = f"{event(0).key}.{received.headers['webhook-timestamp']}.".encode() + received.body
+    expected = base64.b64encode(hmac.digest(b"a secret", signed, hashlib.sha256)).decode()
+    assert received.headers["webhook-signature"] == f"v1,{expected}"
+
+
+def test_a_user_of_the_url_is_authenticated_and_shown_nowhere(receiver: Receiver) -> None:
+    with WebhookSink(receiver.url.replace("://", "://ann:s%40crt@")) as sink:
+        sink.send([record()])
+        receiver.close()
+        with pytest.raises(SinkError) as failed:
+            sink.send([record()])
+    assert receiver.received[0].headers["authorization"] == "Basic " + base64.b64encode(b"ann:s@crt").decode()
+    assert "crt" not in str(failed.value)
+    with pytest.raises(InputError, match=r"got ftp://host/$"):
+        WebhookSink("ftp://ann:secret@host/")
+    with pytest.raises(InputError, match="expected base64"):
+        WebhookSink(receiver.url, "whsec_???")
+
+
+@pytest.mark.parametrize(
+    ("code", "error"), [(503, SinkError), (401, SinkError), (302, SinkError), (400, RecordRefused)]
+)
+def test_the_status_of_an_answer_decides_about_a_retry(receiver: Receiver, code: int, error: type[SinkError]) -> None:
+    receiver.answers = [code]
+    with WebhookSink(receiver.url) as sink, pytest.raises(SinkError, match=f"answered {code}") as failed:
+        sink.send([record()])
+    assert type(failed.value) is error
+
+
+def test_failures_lose_no_record_and_refusals_do_not_stop_delivery(receiver: Receiver, tmp_path: Path) -> None:
+    receiver.answers = [503, 500, 204, 422]
+    said: list[str] = []
+    outbox = Outbox(tmp_path / "outbox.sqlite", ["hook"])
+    delivery = Delivery("hook", WebhookSink(receiver.url), outbox, said.append, first_pause=0.01)
+    events = [event(number) for number in range(4)]
+    for each in events:
+        outbox.append(each)
+    received = receiver.wait(3)
+    assert finish_all([delivery], 60) == []
+    assert [each.headers["webhook-id"] for each in received] == [events[index].key for index in (0, 2, 3)]
+    state = delivery.state()
+    assert (state.delivered, state.refused, state.failures, state.waiting) == (3, 1, 2, 0)
+    assert said == [
+        "hook: answered 503 Service Unavailable; records wait in the outbox",
+        "hook: takes records again",
+        f"hook: record {events[1].key} was refused and is skipped: answered 422 Unprocessable Entity",
+    ]
+    outbox.close()
+
+
+def in_seconds(seconds: float) -> str:
+    return format_datetime(datetime.now(UTC) + timedelta(seconds=seconds), usegmt=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "least", "most"),
+    [
+        ("3", 3, 3),
+        (3600, 300, 300),
+        (200, 100, 200),
+        ("31536000", 300, 300),
+        ("9" * 5000, 300, 300),
+        *((text, None, None) for text in ("0", "-5", "soon", "", "1e3", "٣", -60, "Fri, 99 Nov 2026 99:99:99")),
+    ],
+)
+def test_the_sink_waits_as_long_as_the_receiver_asks_within_limits(
+    receiver: Receiver, text: str | int, least: float | None, most: float | None
+) -> None:
+    """A number stands for the date that is so many seconds from now."""
+    asked_for = in_seconds(text) if isinstance(text, int) else text
+    receiver.answers, receiver.headers = [429], {"Retry-After": asked_for.encode().decode("latin-1")}
+    with WebhookSink(receiver.url) as sink, pytest.raises(SinkError, match="answered 429 Too Many Requests") as failed:
+        sink.send([record()])
+    asked = failed.value.retry_after
+    assert (asked is None and least is None) or (asked is not None and least is not None and least <= asked <= most)  # type: ignore[operator]
+
+
+def test_the_date_of_an_answer_is_compared_with_the_clock_of_the_receiver(hostile: Callable[[Answer], int]) -> None:
+    def answer(connection: socket.socket) -> None:
+        dates = "date: Thu, 01 Jan 1970 00:00:00 GMT\r\nretry-after: Thu, 01 Jan 1970 00:00:07 GMT"
+        connection.sendall(f"HTTP/1.1 503 x\r\n{dates}\r\ncontent-length: 0\r\n\r\n".encode())
+
+    with WebhookSink(address(hostile(answer))) as sink, pytest.raises(SinkError) as failed:
+        sink.send([record()])
+    assert failed.value.retry_after == 7
+
+
+def test_a_long_retry_after_delays_no_end(receiver: Receiver, tmp_path: Path) -> None:
+    receiver.answers, receiver.headers = [503], {"Retry-After": "300"}
+    said: queue.Queue[str] = queue.Queue()
+    outbox = Outbox(tmp_path / "outbox.sqlite", ["hook"])
+    delivery = Delivery("hook", WebhookSink(receiver.url), outbox, said.put, first_pause=0.01)
+    outbox.append(event(0))
+    assert said.get(timeout=60) == "hook: answered 503 Service Unavailable; records wait in the outbox"
+    assert finish_all([delivery], 60) == []
+    assert delivery.state().failures == 1 and receiver.received == []  # it has not asked again before that
+    outbox.close()
+
+
+@pytest.mark.parametrize("code", [301, 302, 307, 308])
+@pytest.mark.parametrize(
+    ("location", "said"),
+    [
+        ("{other}/new", "leads to {other}/new; if that is right, write it into the sink's url"),
+        ("/new?token=s3cret", "leads to {own}/new?token=***; if that is right, write it into the sink's url"),
+        ("http://bob:pw@other.example/", "leads to http://other.example/; if that is right, write it into"),
+        ("{own}/hook", "leads to itself"),
+        ("", "leads to itself"),
+        ("file:///etc/passwd", "leads to file:/etc/passwd"),
+        ("/" + "x" * 9000, "leads to {own}/xxxx"),
+    ],
+)
+def test_a_redirect_is_named_and_not_followed(receiver: Receiver, code: int, location: str, said: str) -> None:
+    with closing(Receiver()) as other:
+        places = {"own": receiver.url.removesuffix("/hook"), "other": other.url.removesuffix("/hook")}
+        receiver.answers, receiver.headers = [code], {"Location": location.format(**places)}
+        url = receiver.url.replace("://", "://ann:s%40crt@")
+        with WebhookSink(url, "a secret") as sink, pytest.raises(SinkError, match=f"^answered {code} ") as failed:
+            sink.send([record()])
+        assert other.received == []
+    text = str(failed.value)
+    assert said.format(**places) in text and len(text) < 400
+    assert not any(secret in text for secret in ("crt", "s3cret", "pw@"))
+
+
+@pytest.fixture
+def proxied(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Makes this the proxy of the environment, whatever was before."""
+
+    def use(url: str) -> None:
+        for name in [*os.environ]:
+            if name.lower().endswith("_proxy"):
+                monkeypatch.delenv(name)
+        monkeypatch.setenv("http_proxy", url)
+
+    return use
+
+
+def test_a_receiver_on_this_machine_is_reached_without_a_proxy(
+    receiver: Receiver, proxied: Callable[[str], None]
+) -> None:
+    proxied("http://127.0.0.1:9")
+    for host in ("127.0.0.1", "localhost"):
+        with WebhookSink(receiver.url.replace("127.0.0.1", host)) as sink:
+            sink.send([record()])
+    assert len(receiver.received) == 2
+
+
+def proxy_error(connection: socket.socket) -> None:
+    connection.sendall(b"HTTP/1.1 502 x\r\ncontent-length: 0\r\n\r\n")
+
+
+def hangs(connection: socket.socket) -> None:
+    while connection.recv(1024):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [(proxy_error, "answered 502 Bad Gateway"), (hangs, "no answer within 1 s"), (None, "no answer")],
+)
+def test_a_failing_proxy_is_named(
+    hostile: Callable[[Answer], int], proxied: Callable[[str], None], answer: Answer | None, said: str
+) -> None:
+    port = hostile(answer) if answer else 9
+    proxied(f"http://ann:s3cret@127.0.0.1:{port}")
+    with (
+        WebhookSink("http://receiver.example/hook", timeout=1) as sink,
+        pytest.raises(SinkError, match=f"^{said}.*, through the proxy http://127.0.0.1:{port} of http_proxy") as failed,
+    ):
+        sink.send([record()])
+    assert "s3cret" not in str(failed.value)
+
+
+BOMB = gzip.compress(bytes(1 << 27))
+
+
+def address(port: int) -> str:
+    return f"http://127.0.0.1:{port}/hook"
+
+
+def forever(connection: socket.socket) -> None:
+    connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+    while True:
+        connection.sendall(bytes(1 << 16))
+
+
+def gzip_bomb(connection: socket.socket) -> None:
+    head = f"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: {len(BOMB)}\r\n\r\n"
+    connection.sendall(head.encode() + BOMB)
+
+
+def trickled_body(connection: socket.socket) -> None:
+    connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 4000\r\n\r\n")
+    while True:
+        connection.sendall(b".")
+        time.sleep(0.1)
+
+
+def trickled_head(connection: socket.socket) -> None:
+    connection.sendall(b"HTTP/1.1 200 OK\r\nx: ")
+    while True:
+        connection.sendall(b".")
+        time.sleep(0.1)
+
+
+def control_bytes(connection: socket.socket) -> None:
+    connection.sendall(b"HTTP/1.1 500 \x1b[2J\x1b]0;owned\x07\r\ncontent-length: 0\r\n\r\n")
+
+
+def no_http(connection: socket.socket) -> None:
+    connection.sendall(b"\x1b[2J" * 10_000 + b"\r\n\r\n")
+
+
+@pytest.mark.parametrize("answer", [forever, gzip_bomb, trickled_body])
+def test_only_the_status_of_an_answer_is_read(hostile: Callable[[Answer], int], answer: Answer) -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with WebhookSink(address(hostile(answer)), timeout=5) as sink:
+        for number in range(2):
+            sink.send([record(number)])
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000, "kB"
+
+
+def test_a_missing_answer_is_reported_in_time(hostile: Callable[[Answer], int]) -> None:
+    with (
+        WebhookSink(address(hostile(trickled_head)), timeout=1) as sink,
+        pytest.raises(SinkError, match=r"^no answer within 1 s$"),
+    ):
+        sink.send([record()])
+
+
+def redirect_to_no_address(connection: socket.socket) -> None:
+    connection.sendall(b"HTTP/1.1 301 x\r\nlocation: http://h:\xff]0;owned/\r\ncontent-length: 0\r\n\r\n")
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (control_bytes, "answered 500 Internal Server Error"),
+        (no_http, "no "),
+        (redirect_to_no_address, "no answer: Invalid URL in location header"),
+    ],
+)
+def test_text_of_the_other_side_does_not_reach_the_terminal(
+    hostile: Callable[[Answer], int], answer: Answer, said: str
+) -> None:
+    with WebhookSink(address(hostile(answer))) as sink, pytest.raises(SinkError) as failed:
+        sink.send([record()])
+    text = str(failed.value)
+    assert text.startswith(said) and text.isprintable() and len(text) < 300

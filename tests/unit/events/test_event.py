@@ -1,0 +1,56 @@
+"""The record of an event: what it refuses. tests/unit/cameras/test_cars.py checks events against the schema."""
+
+from typing import Any
+
+import pytest
+
+from plate_nets.common.errors import ContractError
+from plate_nets.events.event import LATER, PlateEvent, event_schema
+from tests.unit.cameras.traffic import plate, watch
+
+
+def record() -> dict[str, Any]:
+    provisional, _ = watch(lambda time: [plate("A123BC77", 300 + 300 * time, peak=12.0)], 1)
+    return provisional.to_dict()
+
+
+def test_fields_and_schema_are_the_same() -> None:
+    schema = event_schema()
+    assert list(record()) == list(schema["properties"])
+    assert [name for name in schema["properties"] if name not in LATER] == schema["required"]
+
+
+def test_an_event_of_an_earlier_minor_version_is_read() -> None:
+    values = record()
+    for name in LATER:
+        del values[name]
+    del values["images"]["vehicle"]
+    event = PlateEvent.from_dict(values)
+    assert (event.vehicle, event.country, event.ground, event.images.vehicle) == (None,) * 4
+
+
+def test_a_later_version_may_have_more_keys() -> None:
+    values = record()
+    assert PlateEvent.from_dict(values | {"colour": "red"}) == PlateEvent.from_dict(values)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"schema": "plate-event/2"}, "schema: expected plate-event/1, got 'plate-event/2'"),
+        ({"first_seen": "yesterday"}, "Invalid isoformat"),
+        ({"box": {"xmin": 1}}, "missing 3 required"),
+        ({"corners": [1, 2]}, "expected the fields of plate-event/1"),
+        ({"ground": {"colour": "red"}}, "expected the fields of plate-event/1"),
+    ],
+)
+def test_an_invalid_event_is_refused(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(ContractError, match=message):
+        PlateEvent.from_dict(record() | change)
+
+
+def test_a_missing_field_is_named() -> None:
+    values = record()
+    del values["plate"]
+    with pytest.raises(ContractError, match="got none named 'plate'"):
+        PlateEvent.from_dict(values)

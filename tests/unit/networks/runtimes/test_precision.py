@@ -1,0 +1,246 @@
+"""The precision of networks: requested, compared and timed on this processor, whichever it is."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from plate_nets.common.errors import ContractError, WeightsError
+from plate_nets.contract import CORNERS, COUNTRY, LPRNET, READERS, STN, YOLO
+from plate_nets.networks.registry import NETWORKS
+from plate_nets.networks.runtimes import precision
+from plate_nets.networks.runtimes.networks import IR, network_folder, released
+from plate_nets.networks.runtimes.openvino import INT8, Precision, has_bfloat16
+from plate_nets.networks.runtimes.precision import (
+    CANDIDATES,
+    CHOICES_VARIABLE,
+    PRECISION_VARIABLE,
+    PRECISIONS,
+    Candidate,
+    Choice,
+    appearances_agree,
+    choose,
+    corners_agree,
+    paths_agree,
+    rows_agree,
+)
+
+
+def file_of(repository: Path, name: str) -> Path:
+    return network_folder(released(repository, NETWORKS[name].model.name), name) / IR
+
+
+@pytest.mark.parametrize(
+    ("name", "precision"),
+    [(name, "bfloat16") for name in sorted(CANDIDATES)]
+    + [(name, precision) for name in (YOLO.name, *READERS) for precision in INT8],
+)
+def test_the_shipped_weights_agree_in_this_precision(model_repository: Path, name: str, precision: Precision) -> None:
+    path, candidate = file_of(model_repository, name), CANDIDATES[name]
+    exact, short = (candidate.load(path, 1, each)(candidate.example()) for each in ("float32", precision))
+    assert candidate.agree(exact, short)
+
+
+@pytest.mark.parametrize("wanted", PRECISIONS)
+def test_the_precision_can_be_set(model_repository: Path, wanted: str) -> None:
+    environ = {PRECISION_VARIABLE: wanted}
+    assert choose(YOLO.name, file_of(model_repository, YOLO.name), environ).precision == wanted
+    assert choose(STN.name, file_of(model_repository, STN.name), environ).precision == "float32"
+
+
+@pytest.mark.parametrize("wanted", INT8)
+def test_int8_is_for_networks_with_ranges(model_repository: Path, wanted: Precision) -> None:
+    choice = choose(CORNERS.name, file_of(model_repository, CORNERS.name), {PRECISION_VARIABLE: wanted})
+    assert choice == Choice("float32", "its weights have no ranges for int8")
+
+
+def test_an_invalid_setting_is_refused() -> None:
+    with pytest.raises(ContractError, match=r"PLATES_PRECISION: expected auto, .*, int8-bfloat16, got 'int4'"):
+        choose(YOLO.name, Path("none"), {PRECISION_VARIABLE: "int4"})
+
+
+@pytest.mark.parametrize("often", ["float32", "bfloat16"])
+def test_the_faster_precision_is_used(
+    model_repository: Path, monkeypatch: pytest.MonkeyPatch, often: Precision
+) -> None:
+    original = CANDIDATES[CORNERS.name]
+
+    def load(path: Path, threads: int, wanted: Precision) -> Callable[[Any], NDArray[np.float32]]:
+        """A network that always runs in float32, and three times per call in the precision ``often``."""
+        run = original.load(path, threads, "float32")
+        return lambda given: [run(given) for _ in range(3 if wanted == often else 1)][-1]
+
+    candidate = replace(original, load=load)
+    monkeypatch.setattr(precision, "CANDIDATES", {CORNERS.name: candidate})
+    choice = choose(CORNERS.name, file_of(model_repository, CORNERS.name), {})
+    if has_bfloat16():
+        assert (choice.precision == "bfloat16") == (often == "float32")
+        assert choice.why.startswith("bfloat16 takes ")
+    else:
+        assert choice == Choice("float32", "the processor has no bfloat16")
+
+
+@pytest.mark.parametrize("emulated", [False, True])
+def test_layers_without_int8_use_bfloat16_if_that_is_fast(
+    model_repository: Path, monkeypatch: pytest.MonkeyPatch, emulated: bool
+) -> None:
+    loaded = []
+    slow = "bfloat16" if emulated else "float32"
+
+    def load(path: Path, threads: int, wanted: Precision) -> Callable[[Any], NDArray[np.float32]]:
+        """A network that always runs in float32, and three times per call in the precision ``slow``."""
+        run = CANDIDATES[LPRNET.name].load(path, threads, "float32")
+        loaded.append(wanted)
+        return lambda given: [run(given) for _ in range(3 if wanted == slow else 1)][-1]
+
+    monkeypatch.setattr(precision, "has_bfloat16", lambda: True)
+    candidate = replace(CANDIDATES[LPRNET.name], load=load)
+    precision._measured(candidate, file_of(model_repository, LPRNET.name))
+    assert loaded == ["float32", "bfloat16", "int8" if emulated else "int8-bfloat16"]
+
+
+def test_weights_that_do_not_agree_stay_in_float32(model_repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    candidate = replace(CANDIDATES[LPRNET.name], agree=lambda exact, short: False)
+    monkeypatch.setattr(precision, "CANDIDATES", {LPRNET.name: candidate})
+    assert choose(LPRNET.name, file_of(model_repository, LPRNET.name), {}).precision == "float32"
+
+
+def test_processes_that_share_a_file_measure_a_network_once(
+    model_repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured = []
+
+    def measure(candidate: Candidate, path: Path) -> Choice:
+        measured.append(path)
+        return Choice("bfloat16", f"the {len(measured)}th")
+
+    monkeypatch.setattr(precision, "_measured", measure)
+    environ = {CHOICES_VARIABLE: str(tmp_path / "choices")}
+    path = file_of(model_repository, LPRNET.name)
+    assert choose(LPRNET.name, path, environ) == Choice("bfloat16", "the 1th")
+    assert choose(LPRNET.name, path, environ) == Choice("bfloat16", "as chosen before: the 1th")
+
+    copy = Path(shutil.copytree(path.parent, tmp_path / "2")) / path.name  # a new version of the same weights
+    assert choose(LPRNET.name, copy, environ).why == "as chosen before: the 1th"
+    weights = copy.with_suffix(".bin")
+    weights.write_bytes(weights.read_bytes()[:-1] + b"?")
+    assert choose(LPRNET.name, copy, environ).why == "the 2th"
+    assert choose(LPRNET.name, path, environ).why == "as chosen before: the 1th"
+    assert measured == [path, copy]
+
+    forced = environ | {PRECISION_VARIABLE: "float32"}
+    assert choose(LPRNET.name, path, forced) == Choice("float32", "set by PLATES_PRECISION")
+
+
+@pytest.mark.parametrize("choices", [os.devnull, "/none/choices"])
+def test_without_the_file_of_choices_each_process_measures(
+    model_repository: Path, monkeypatch: pytest.MonkeyPatch, choices: str
+) -> None:
+    monkeypatch.setattr(precision, "_measured", lambda candidate, path: Choice("float32", "measured"))
+    for _ in range(2):
+        found = choose(LPRNET.name, file_of(model_repository, LPRNET.name), {CHOICES_VARIABLE: choices})
+        assert found == Choice("float32", "measured")
+
+
+def test_a_missing_network_is_named(tmp_path: Path) -> None:
+    path = tmp_path / IR
+    with pytest.raises(WeightsError, match=f"{path}: not converted yet"):
+        choose(LPRNET.name, path, {CHOICES_VARIABLE: str(tmp_path / "choices")})
+
+
+def test_the_others_wait_for_the_first(model_repository: Path, tmp_path: Path) -> None:
+    """They are processes, for which the file is locked."""
+    code = "; ".join(
+        (
+            "from pathlib import Path",
+            "from plate_nets.networks.runtimes.precision import choose",
+            f"print(choose('lprnet', Path({str(file_of(model_repository, LPRNET.name))!r})).why)",
+        )
+    )
+    environ = {**os.environ, PRECISION_VARIABLE: precision.AUTO, CHOICES_VARIABLE: str(tmp_path / "choices")}
+    running = [
+        subprocess.Popen([sys.executable, "-c", code], env=environ, stdout=subprocess.PIPE, text=True) for _ in range(3)
+    ]
+    said = sorted(each.communicate()[0].strip() for each in running)
+    first = said[-1] if said[0].startswith("as chosen") else said[0]
+    assert sorted([first, *[f"as chosen before: {first}"] * 2]) == said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("instructions", ["AVX512_CORE_VNNI", "AVX2"])
+@pytest.mark.parametrize("name", sorted(CANDIDATES))
+def test_bfloat16_is_not_used_if_it_is_emulated(model_repository: Path, instructions: str, name: str) -> None:
+    code = "; ".join(
+        (
+            "from pathlib import Path",
+            "from plate_nets.networks.runtimes.precision import choose",
+            f"print(choose({name!r}, Path({str(file_of(model_repository, name))!r})).precision)",
+        )
+    )
+    environ = {**os.environ, PRECISION_VARIABLE: precision.AUTO, "ONEDNN_MAX_CPU_ISA": instructions}
+    done = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=False)
+    taken = "int8" if name in (YOLO.name, *READERS) else "float32"
+    assert done.stdout.split() == [taken], done.stderr
+
+
+def test_rows_agree_up_to_rounding() -> None:
+    rows = np.array([[[50, 50, 40, 10, 0.9, 1], [300, 80, 60, 20, 0.3, 1], [9, 9, 9, 9, 0.01, 1]]], np.float32)
+    assert rows_agree(rows, rows)
+    for column, change, alike in ((0, 1.0, True), (0, 3.0, False), (4, -0.05, True), (4, -0.2, False)):
+        other = rows.copy()
+        other[0, 0, column] += change
+        assert rows_agree(rows, other) == alike
+    far = rows.copy()
+    far[0, 2, 0] += 100  # the place of an improbable box does not matter
+    assert rows_agree(rows, far)
+    assert not rows_agree(rows[:, 2:], rows[:, 2:])  # without a probable box there is nothing to compare
+    beside = np.concatenate((rows, [[[51, 50, 40, 10, 0.4, 1]]]), axis=1).astype(np.float32)
+    other = beside.copy()
+    other[0, 3, 4] = 0.6  # still worse than the first, which shows the same plate
+    assert rows_agree(beside, other)
+    other[0, 3, 4] = 0.95
+    assert not rows_agree(beside, other) and not rows_agree(other, beside)
+
+
+def test_paths_agree_where_they_are_certain() -> None:
+    logits = np.zeros((2, 5, 18), np.float32)
+    logits[0, 1] = 12
+    other = logits.copy()
+    other[1, 2] = 1  # in a step that is not certain
+    assert paths_agree(logits, other)
+    other[0, 3, 4] = 20
+    assert not paths_agree(logits, other)
+    assert not paths_agree(logits[1:], logits[1:])
+    assert not paths_agree(logits, np.full_like(logits, np.nan))
+
+
+def test_corners_agree_up_to_rounding() -> None:
+    found = np.zeros((3, 9), np.float32)
+    for column, change, alike in ((2, 0.3, True), (2, 0.7, False), (8, 0.05, True), (8, np.nan, False)):
+        other = found.copy()
+        other[1, column] = change
+        assert corners_agree(found, other) == alike
+
+
+def test_appearances_agree_up_to_rounding() -> None:
+    logits = np.zeros((2, *COUNTRY.outputs[0].dims), np.float32)
+    logits[:, [1, -1]] = 6
+    for column, change, alike in (
+        (1, 0.1, True),
+        (1, -2, False),
+        (-1, 0.1, True),
+        (-1, -2, False),
+        (0, np.nan, False),
+        (-1, np.nan, False),
+    ):
+        other = logits.copy()
+        other[1, column] += change
+        assert appearances_agree(logits, other) == alike

@@ -1,0 +1,75 @@
+"""A start that will never end well is noticed."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from plate_nets.triton.server import start_watch
+from plate_nets.triton.server.start_watch import StartWatch, cpu_seconds
+from tests.waiting import eventually
+
+FAILED = "E1125 05:44:10.1 7 model_lifecycle.cc:642] failed to load 'lprnet' version 1: Internal: is not healthy"
+
+
+class Start:
+    """A log and a clock that tests move."""
+
+    def __init__(self, pid: int) -> None:
+        self.log, self.now = "", 0.0
+        self.watch = StartWatch(pid, lambda: self.log, lambda: self.now)
+
+
+@pytest.fixture
+def idle() -> Iterator[int]:
+    with subprocess.Popen(["sleep", "600"]) as process:
+        yield process.pid
+        process.kill()
+
+
+@pytest.fixture
+def busy() -> Iterator[int]:
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as process:
+        yield process.pid
+        process.kill()
+
+
+def test_a_server_has_a_moment_to_end_by_itself_after_a_model_failed_to_load(idle: int) -> None:
+    start = Start(idle)
+    assert not start.watch.load_failed()
+    start.log, start.now = FAILED, 10.0
+    assert not start.watch.load_failed()
+    start.now = 41.0
+    assert start.watch.load_failed()
+
+
+def test_a_server_that_neither_logs_nor_computes_hangs(idle: int) -> None:
+    start = Start(idle)
+    start.now = 59.0
+    assert not start.watch.hangs()
+    start.now = 61.0
+    assert start.watch.hangs()
+
+
+def test_a_server_that_logs_does_not_hang(idle: int) -> None:
+    start = Start(idle)
+    for start.now in (61.0, 122.0):
+        start.log += "loading\n"
+        assert not start.watch.hangs()
+    start.now = 183.0
+    assert start.watch.hangs()
+
+
+def test_a_server_that_computes_does_not_hang(busy: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(start_watch, "LEAST_WORK", 0.2)
+    start = Start(busy)
+    assert eventually(lambda: cpu_seconds(busy) > 0.2, 60)
+    start.now = 61.0
+    assert not start.watch.hangs()
+
+
+def test_a_process_that_ended_takes_no_time() -> None:
+    process = subprocess.Popen(["true"])
+    process.wait()
+    assert cpu_seconds(process.pid) == 0.0

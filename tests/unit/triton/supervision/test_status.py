@@ -1,0 +1,250 @@
+"""The state of a server: in memory, as JSON lines, at /health, and at /metrics."""
+
+import json
+import select
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from plate_nets.cli import app
+from plate_nets.common.errors import ServerStartError
+from plate_nets.contract import MODELS
+from plate_nets.triton.supervision.events import Status
+from plate_nets.triton.supervision.health_endpoint import HealthEndpoint
+from plate_nets.triton.supervision.metrics import StatusCollector
+from tests.waiting import eventually
+
+
+@pytest.fixture
+def events(tmp_path: Path) -> Path:
+    return tmp_path / "events.jsonl"
+
+
+@pytest.fixture
+def status(events: Path) -> Iterator[Status]:
+    with events.open("ab", buffering=0) as log:
+        yield Status(log)
+
+
+@pytest.fixture
+def endpoint(status: Status) -> Iterator[HealthEndpoint]:
+    endpoint = HealthEndpoint(status, "127.0.0.1", 0, StatusCollector(status))
+    yield endpoint
+    endpoint.close()
+
+
+NAMES_ASKED = """
+import sys
+from pathlib import Path
+
+asked = []
+sys.addaudithook(lambda event, _: asked.append(event) if event.startswith("socket.get") else None)
+
+from plate_nets.triton.supervision.events import Status
+from plate_nets.triton.supervision.health_endpoint import HealthEndpoint
+from plate_nets.triton.supervision.metrics import StatusCollector
+
+with Path(sys.argv[1]).open("ab", buffering=0) as log:
+    status = Status(log)
+    HealthEndpoint(status, "127.0.0.1", 0, StatusCollector(status)).close()
+print(*asked)
+"""
+"""CPython's audit events for each query to the resolver: getaddrinfo, gethostbyaddr, getnameinfo."""
+
+
+def test_the_endpoint_does_not_resolve_its_name(events: Path) -> None:
+    found = subprocess.run([sys.executable, "-c", NAMES_ASKED, events], capture_output=True, text=True, check=True)
+    assert found.stdout.split() == []
+
+
+def test_events_are_a_line_of_json_each(status: Status, events: Path) -> None:
+    status.report("heal", model="stn", cause="a\nb", seconds=1.5)
+    status.report("renew", model="yolo", cause="d")
+    status.report("restart", cause="c")
+    status.report("serving")
+    lines = [json.loads(line) for line in events.read_text(encoding="utf-8").splitlines()]
+    assert [line["event"] for line in lines] == ["heal", "renew", "restart", "serving"]
+    assert lines[0]["time"].endswith("+00:00")
+    assert (lines[0]["model"], lines[0]["cause"], lines[0]["seconds"]) == ("stn", "a\nb", 1.5)
+    summary = status.summary()
+    assert (summary["heals"], summary["renewals"], summary["restarts"]) == (1, 1, 1)
+    assert summary["causes"] == lines[:3]
+
+
+@pytest.mark.parametrize(
+    ("cause", "shown"),
+    [
+        ("/srv/models/yolo/1/model.xml: cannot be loaded", "model.xml: cannot be loaded"),
+        ("failed to load 'stn': '/srv/stn/model.pt'", "failed to load 'stn': 'model.pt'"),
+        ("127.0.0.1:8000/v2/repository/models/stn/load: no", "127.0.0.1:8000/v2/repository/models/stn/load: no"),
+        ("stn/1/model.pt: 1/2 of it", "stn/1/model.pt: 1/2 of it"),
+    ],
+)
+def test_no_folder_is_shown(status: Status, events: Path, cause: str, shown: str) -> None:
+    status.report("restart", cause=cause)
+    (restart,) = status.summary()["causes"]
+    assert restart["cause"] == shown
+    assert json.loads(events.read_text(encoding="utf-8"))["cause"] == cause, "the log has all of it"
+
+
+def test_a_state_has_the_time_at_which_it_began(status: Status) -> None:
+    status.enter("serving")
+    since = status.summary()["since"]
+    status.enter("serving")
+    assert status.summary()["since"] == since
+    status.enter("healing")
+    assert status.summary()["since"] >= since
+
+
+def test_a_full_disk_is_survived() -> None:
+    with Path("/dev/full").open("ab", buffering=0) as log:
+        status = Status(log)
+        status.report("restart", cause="c")
+    assert status.summary()["restarts"] == 1
+
+
+def test_health_is_200_only_while_it_serves(status: Status, endpoint: HealthEndpoint) -> None:
+    for state in ("starting", "failing", "healing", "restarting", "draining", "stopped"):
+        status.enter(state)
+        with pytest.raises(urllib.error.HTTPError) as caught:
+            urllib.request.urlopen(endpoint.url, timeout=5)
+        assert caught.value.code == 503
+        assert json.load(caught.value)["state"] == state
+        caught.value.close()
+    status.enter("serving")
+    with urllib.request.urlopen(endpoint.url, timeout=5) as answer:
+        assert answer.status == 200
+        assert answer.headers["Server"] == "plates"
+        assert json.load(answer).keys() == {"state", "since", "heals", "renewals", "restarts", "causes", "threads"}
+
+
+def live(endpoint: HealthEndpoint) -> int:
+    try:
+        with urllib.request.urlopen(endpoint.url.replace("/health", "/live"), timeout=5) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as error:
+        error.close()
+        return error.code
+
+
+def test_status_is_live_while_the_supervisor_is_in_time(status: Status, endpoint: HealthEndpoint) -> None:
+    """In any state: a server that fails is the supervisor's normal work."""
+    assert live(endpoint) == 200, "before it watches, the start has a limit of its own"
+    status.enter("restarting")
+    status.turns_within(60)
+    assert live(endpoint) == 200
+    status.turns_within(0)
+    assert live(endpoint) == 503
+
+
+def test_a_server_that_is_drained_only_stops(status: Status) -> None:
+    assert status.enter("serving")
+    assert not status.enter("serving")
+    assert status.enter("draining")
+    assert not status.enter("serving")
+    assert status.state == "draining"
+    assert status.enter("stopped")
+
+
+def scrape(endpoint: HealthEndpoint) -> dict[str, float]:
+    """GET /metrics -> name with labels -> value."""
+    with urllib.request.urlopen(endpoint.url.replace("/health", "/metrics"), timeout=5) as answer:
+        assert answer.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
+        lines = answer.read().decode().splitlines()
+    return {name: float(value) for name, value in (line.split() for line in lines if not line.startswith("#"))}
+
+
+def test_metrics_are_at_0_before_anything_happened(endpoint: HealthEndpoint) -> None:
+    counters = ("heals", "renewals")
+    models = {f'plates_supervisor_{each}_total{{model="{model}"}}' for each in counters for model in MODELS}
+    others = {"plates_supervisor_serving", "plates_supervisor_restarts_total"}
+    wanted = models | others | {'plates_thread_faults_total{thread="health"}'}
+    found = scrape(endpoint)
+    assert {name: found.get(name) for name in wanted} == dict.fromkeys(wanted, 0), "so that a rate has a beginning"
+
+
+def test_metrics_count_what_happened(status: Status, endpoint: HealthEndpoint) -> None:
+    status.report("heal", model="stn", cause="c")
+    status.report("heal", model="stn", cause="c")
+    status.report("heal", model="a_model_of_the_user", cause="c")
+    status.report("renew", model="yolo", cause="c")
+    status.report("restart", cause="c")
+    status.recognised()
+    status.enter("serving")
+    found = scrape(endpoint)
+    assert found['plates_supervisor_heals_total{model="stn"}'] == 2
+    assert found['plates_supervisor_heals_total{model="yolo"}'] == 0
+    assert found['plates_supervisor_heals_total{model="a_model_of_the_user"}'] == 1
+    assert found['plates_supervisor_renewals_total{model="yolo"}'] == 1
+    assert found["plates_supervisor_restarts_total"] == 1
+    assert found["plates_supervisor_serving"] == 1
+    assert abs(found["plates_supervisor_last_recognition_timestamp_seconds"] - time.time()) < 60
+    status.enter("healing")
+    assert scrape(endpoint)["plates_supervisor_serving"] == 0
+
+
+def test_other_addresses_are_not_found(endpoint: HealthEndpoint) -> None:
+    for path in ("/", "/healthy", "/metrics/", "/../etc/passwd"):
+        with pytest.raises(urllib.error.HTTPError) as caught:
+            urllib.request.urlopen(endpoint.url.replace("/health", path), timeout=5)
+        assert caught.value.code == 404
+        caught.value.close()
+
+
+def test_the_command_asks_the_supervisor(status: Status, endpoint: HealthEndpoint) -> None:
+    address = endpoint.url.split("/")[2]
+    result = CliRunner().invoke(app, ["health", "--supervisor", address])
+    assert result.exit_code == 1
+    assert result.stderr.startswith('unhealthy: {"state": "starting"')
+    status.enter("serving")
+    result = CliRunner().invoke(app, ["health", "--supervisor", address])
+    assert result.exit_code == 0
+    assert result.stdout.startswith('healthy: {"state": "serving"')
+    endpoint.close()
+    result = CliRunner().invoke(app, ["health", "--supervisor", address])
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"unhealthy: {address}: ")
+
+
+def test_a_port_in_use_is_named(status: Status) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        with pytest.raises(ServerStartError, match=rf"^health port {port} on 127.0.0.1: .*in use; choose another"):
+            HealthEndpoint(status, "127.0.0.1", port, StatusCollector(status))
+
+
+def test_hundreds_of_silent_connections_block_no_client_for_long(endpoint: HealthEndpoint) -> None:
+    """Above a limit they are closed at once, below it after the time allowed for a request."""
+    host, _, port = endpoint.url.removeprefix("http://").removesuffix("/health").rpartition(":")
+    before = threading.active_count()
+    silent = [socket.create_connection((host, int(port)), timeout=30) for _ in range(200)]
+    poll = select.poll()
+    for connection in silent:
+        poll.register(connection, select.POLLIN)  # a silent connection becomes readable when it is closed
+    try:
+        assert eventually(lambda: len(poll.poll(0)) >= 100, 30)
+        assert threading.active_count() - before < 100
+    finally:
+        for connection in silent:
+            connection.close()
+
+    def answers() -> bool:
+        """Whether the endpoint answers, as it does once it has noticed that the connections are gone."""
+        try:
+            urllib.request.urlopen(endpoint.url, timeout=30)
+        except urllib.error.HTTPError as error:
+            return error.code == 503
+        except (ConnectionError, urllib.error.URLError):
+            return False
+        return False
+
+    assert eventually(answers, 30)
