@@ -16,6 +16,6 @@ def needs(extra: str, purpose: str) -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] == __package__:
+        if error.name is None or error.name.partition(".")[0] == __name__.partition(".")[0]:
             raise
         raise MissingExtra(extra, purpose, error.name) from error

@@ -18,7 +18,9 @@ DOORS = {
     "av.open": {"common/intake/video.py", "cameras/recording.py"},  # the second one writes
     "cv2.imread": {"networks/runtimes/precision.py"},  # our own picture
     "cv2.VideoCapture": set(),
-    "cv2.imdecode": {"recognition/images.py", "evaluation/coding.py"},  # the second one decodes what it encoded itself
+    "cv2.imdecode": {"evaluation/coding.py"},  # what it encoded itself
+    "PIL": {"recognition/images.py"},
+    "simplejpeg.decode_jpeg": {"recognition/images.py"},
     "request.body": set(),
     "request.form": set(),
     "request.json": set(),
@@ -62,6 +64,7 @@ OURS = {
     "cli/events.py", "cli/output.py", "cli/serve.py", "triton/config_check.py", "networks/conversion/provenance.py",
     "events/event.py", "recognition/health.py", "networks/runtimes/networks.py",
     "triton/backend/quota.py", "networks/runtimes/precision.py", "web/texts/__init__.py", "triton/server/guard.py",
+    "triton/server/start_watch.py",
 }  # fmt: skip
 """Files that read whole files of ours or of the system: networks, configurations, package data."""
 
