@@ -46,6 +46,7 @@ demo-video: .venv/all.stamp $(IR) ## set up, render cars that drive by, watch th
 convert: .venv/all.stamp $(MODELS) ## set up, then convert the networks for the CPU and, with torch, for every device
 # Packages of Debian or Ubuntu with the programs that the tests start.
 DEBIAN := nginx-light libnginx-mod-http-js openssl prometheus chromium strace iproute2 mosquitto \
+	fontconfig fonts-noto-core fonts-noto-cjk fonts-nanum \
 	gir1.2-gst-rtsp-server-1.0 gstreamer1.0-plugins-good gstreamer1.0-plugins-bad python3-gi
 WORKERS ?= 3
 TESTS ?= not soak and not image

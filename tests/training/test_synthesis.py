@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import unicodedata
 from dataclasses import replace
 from itertools import combinations, pairwise
 
@@ -10,12 +11,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from plate_nets.common.errors import InputError
+from plate_nets.common.errors import InputError, SchemeError
 from plate_nets.countries import PlateScheme, default_scheme, load_scheme
 from plate_nets.countries.drawing import SEAL, Line, Small
+from plate_nets.countries.scheme import UNKNOWN
 from tests.paths import ROOT
 from tests.schemes import SHIPPED
-from training.synthesis import glyphs, perspective, plates, surroundings, synthesize, texts
+from training.synthesis import glyphs, perspective, plates, scripts, surroundings, synthesize, texts
 from training.synthesis.camera import HIGHEST, LOWEST, photograph
 from training.synthesis.layouts import drawn, layouts
 from training.synthesis.typefaces import SKELETON, TYPEFACES
@@ -45,15 +47,21 @@ def test_heavier_strokes_cover_more() -> None:
     assert cover == sorted(cover)
 
 
-def test_a_symbol_without_glyph_is_refused() -> None:
-    with pytest.raises(InputError, match="unknown 'Ж'"):
-        glyphs.mask("Ж", 40)
+def test_a_sign_that_no_font_has_is_refused() -> None:
+    with pytest.raises(InputError, match="fonts: "):
+        glyphs.mask("\ue000", 40)  # of the private use area
+
+
+def test_signs_of_other_scripts_come_from_fonts() -> None:
+    for signs in (scripts.HAN, scripts.HANGUL, scripts.ARABIC_DIGITS):
+        one, other = (cv2.resize(glyphs.mask(sign, 96), (64, 96)) > 127 for sign in signs[:2])
+        assert 0.05 < one.mean() < 0.9 and (one & other).sum() / (one | other).sum() < 0.9
 
 
 @pytest.mark.parametrize("typeface", TYPEFACES)
 def test_a_typeface_has_every_symbol_in_one_piece(typeface: str) -> None:
     masks = {symbol: glyphs.mask(symbol, 96, typeface=typeface) for symbol in SKELETON}
-    assert "".join(sorted(masks)) == load_scheme("latin").alphabet
+    assert set(masks) <= set(load_scheme("latin").alphabet)
     for symbol, mask in masks.items():
         pieces, _ = cv2.connectedComponents((mask > 127).astype(np.uint8))
         dotted = typeface == "dotted" and symbol == "0"
@@ -62,6 +70,27 @@ def test_a_typeface_has_every_symbol_in_one_piece(typeface: str) -> None:
     alike = [cv2.resize(mask, (64, 96)) > 127 for symbol, mask in masks.items() if symbol not in "0O1I"]
     for one, other in combinations(alike, 2):
         assert (one & other).sum() / (one | other).sum() < 0.96
+
+
+@pytest.mark.parametrize("letter", sorted(set(load_scheme("latin").alphabet) - set(SKELETON) - {UNKNOWN}))
+def test_a_letter_with_an_accent_differs_from_the_letter(letter: str) -> None:
+    base = {"Đ": "D"}.get(letter) or unicodedata.normalize("NFD", letter)[0]
+    for typeface in TYPEFACES:
+        own, plain = (cv2.resize(glyphs.mask(each, 96, 0, typeface), (64, 96)) > 127 for each in (letter, base))
+        assert 0.2 < (own & plain).sum() / (own | plain).sum() < 0.95, typeface
+
+
+def test_unknown_signs_are_one_class() -> None:
+    latin = load_scheme("latin")
+    assert [latin.spelled(text) for text in ("京A88731", "12가3456", "117تونس3989", "٧١٢٦نطس", "FÜ12")] == [
+        "?A88731", "12?3456", "117?3989", "?", "FÜ12"
+    ]  # fmt: skip
+    rng = np.random.default_rng(3)
+    for _ in range(50):
+        shown = scripts.with_unknown_signs("AB12CDE", rng)
+        assert len(shown) == 7 and UNKNOWN in latin.spelled(shown)
+    with pytest.raises(SchemeError, match="京"):
+        RUSSIA.spelled("京A88731")
 
 
 def test_a_letter_that_russian_plates_lack_comes_from_another_typeface() -> None:

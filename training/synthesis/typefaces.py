@@ -78,14 +78,15 @@ _BELOW_ACCENT = 0.26
 
 def _accented(symbol: str, own: Mapping[str, str]) -> str | None:
     """The strokes of a letter with an accent, or of a D with a bar; None if it is neither."""
-    letter, *accents = unicodedata.normalize("NFD", symbol)
-    base = own.get(letter) or SKELETON.get(letter)
     if symbol == "Đ":
-        return f"{own.get('D') or SKELETON['D']}; -.12,.48 .4,.48"
-    if len(accents) != 1 or accents[0] not in _ACCENTS or base is None:
+        return f"{own.get('D') or SKELETON['D']}; 0,.48 .5,.48"
+    decomposed = unicodedata.normalize("NFD", symbol)
+    letter, accent = decomposed[0], decomposed[1:]
+    base = own.get(letter) or SKELETON.get(letter)
+    if accent not in _ACCENTS or base is None:
         return None
     lowered = re.sub(r",(-?[\d.]+)", lambda y: f",{_BELOW_ACCENT + (1 - _BELOW_ACCENT) * float(y.group(1)):.3g}", base)
-    return f"{_ACCENTS[accents[0]]}; {lowered}"
+    return f"{_ACCENTS[accent]}; {lowered}"
 
 
 @dataclass(frozen=True)
