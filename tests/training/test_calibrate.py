@@ -15,9 +15,9 @@ from plate_nets.types import Reading
 from tests.spelling import spell
 from training.recipe.calibrate import LabelledLogits, calibrations, fold, read_at, surprise
 from training.recipe.measure import TrainedReader
-from training.recipe.recipe import Recipe
+from training.recipe.recipe import ReaderRecipe
 
-RECIPE = Recipe.model_validate({"scheme": "russia", "schedule": {"steps": 1}})
+RECIPE = ReaderRecipe.model_validate({"scheme": "russia", "schedule": {"steps": 1}})
 
 
 def told(confidence: float, *, right: bool) -> ReadPlate:

@@ -17,6 +17,8 @@ BUILT_IN = Path(__file__).resolve().parents[1] / "recipes"
 """The recipes of the shipped weights."""
 PACKAGE, NONE = "package", "none"
 """What to start from, if not from a folder."""
+DRAWN = "drawn"
+"""The name of the drawn plates among the data sets."""
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Factor = Annotated[float, Field(ge=0)]
@@ -224,10 +226,6 @@ class CountryRecipe(Recipe):
     """Countries to learn, comma-separated; their plates are drawn too."""
     checks: dict[str, CountryMinimum] = {}
     """What each data set must reach at the end."""
-
-
-DRAWN = "drawn"
-"""The name of the drawn plates among the data sets."""
 
 
 def load_recipe(name: str, settings: Sequence[str] = ()) -> ReaderRecipe | CountryRecipe:

@@ -19,7 +19,7 @@ from training.recipe.measure import TrainedReader, measure_country, measure_read
 from training.recipe.prepare import Examples, held_out, prepare, write_held_out
 from training.recipe.recipe import CountryRecipe, ReaderRecipe, Recipe
 from training.recipe.report import Findings, write_report
-from training.recipe.train import LAST, choosing, of_use, train
+from training.recipe.train import LAST, begin, choosing, of_use, train
 
 PREPARED, HELD_OUT, WEIGHTS = "prepared", "held_out", "weights"
 """Folders of a run: the tables of its data, the plates that it does not learn, and the weights to publish."""
@@ -35,9 +35,10 @@ def run(name: str, recipe: ReaderRecipe | CountryRecipe, root: Path, out: Path, 
     device = loop.prepare(out, threads, recipe.schedule.seed)
     for chatty in ("plate_nets.runtimes", "tensorboard"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
-    _begin(recipe, out / "recipe.json")
+    _note(recipe, out / "recipe.json")
+    state = begin(recipe, out, device)
     examples = prepare(recipe, root, out / PREPARED)
-    state = train(name, recipe, examples, out, device, workers)
+    train(state, name, recipe, examples, out, device, workers)
     found = Findings(name, recipe, str(device), state.step, state.seconds / 60)
 
     write_held_out(of_use(recipe, examples, "train"), root, out / HELD_OUT)
@@ -74,7 +75,7 @@ def _finish(
         logging.info("int8: %s", found.quantized)
 
 
-def _begin(recipe: Recipe, path: Path) -> None:
+def _note(recipe: Recipe, path: Path) -> None:
     """Note what a run learns from, or refuse to go on with something else."""
     written = recipe.model_dump_json(indent=1, exclude={"read", "calibration", "quantization", "checks"})
     if path.exists() and (begun := read_text(path)) != written:
