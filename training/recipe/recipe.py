@@ -205,10 +205,11 @@ class ReaderRecipe(Recipe):
     @classmethod
     def _complete_phases(cls, values: Any) -> Any:
         """A phase names only what differs from the recipe's mixture."""
-        mixture, phases = values.get("mixture", {}), values.get("phases", [])
-        if not isinstance(mixture, dict) or not all(isinstance(each, dict) for each in phases):
-            return values
-        return values | {"phases": [{**each, "mixture": mixture | each.get("mixture", {})} for each in phases]}
+        mixture, phases = values.get("mixture", {}), values.get("phases", ())
+        for phase in phases if isinstance(phases, list) and isinstance(mixture, dict) else ():
+            if isinstance(phase, dict) and isinstance(own := phase.setdefault("mixture", {}), dict):
+                phase["mixture"] = mixture | own
+        return values
 
     @model_validator(mode="after")
     def _quantizes_its_data(self) -> Self:

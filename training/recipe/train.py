@@ -68,9 +68,9 @@ def train(
         "metadata": metadata,
     }
     if recipe.network == "reader":
+        assert isinstance(state, ReaderState), "as `begin` makes it"
         first, *later = _reader_samples(recipe, examples)
-        scheme = load_scheme(recipe.scheme)
-        validation = {each: load_crops(scheme, known) for each, known in choosing(recipe, examples).items()}
+        validation = {each: load_crops(state.scheme, known) for each, known in choosing(recipe, examples).items()}
         then = list(zip(starts(recipe.phases), later, strict=True))
         ReaderTrainer(state, first, validation, budget, out, then=then, **how).run()
     else:
