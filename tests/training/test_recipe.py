@@ -153,6 +153,8 @@ def small_disk(size: int) -> Iterator[None]:
 
 def test_after_a_full_disk_the_same_command_goes_on_also_elsewhere(folder: Path, tmp_path: Path) -> None:
     quick = ("calibration.drawn=0", "start.weights=none", "start.stn=learns", "data.one.held_out=0", "checks={}")
+    typo = train(folder, tmp_path / "part", *quick, "data.tow={}")
+    assert typo.exit_code == 1 and "tow/labels.csv: no such file" in typo.output.replace("\n", "")
     with small_disk(1 << 20):
         stopped = train(folder, tmp_path / "part", *quick)
     assert stopped.exit_code == 1 and "checkpoint.pt: could not be written" in stopped.output
