@@ -2,9 +2,9 @@
 
 The other reader gets stretched crops of the labelled boxes; ours first finds the corners in these boxes. With
 ``--detector`` both read whole photos: each finds the plates by itself, and a plate that it does not find has no text.
-They take turns, so that a busy machine slows both. If the labels have a column `country`, as `training.reader.locate`
-writes it, the table says how often the country is right among the plates with a right text. It needs
-`pip install onnxruntime`, which is not a dependency of the project.
+They take turns, so that a busy machine slows both. If the labels have a column `country`, as those that
+`python -m training` holds out, the table says how often the country is right among the plates with a right text. It
+needs `pip install onnxruntime`, which is not a dependency of the project.
 """
 
 import statistics

@@ -100,7 +100,7 @@ class Trainer(ABC, Generic[S, B, V]):
     then: Sequence[tuple[float, StepSamples[B]]] = ()
     rate: float = Schedule.peak
     every: int = 500
-    checkpoint: int = 250
+    checkpoint: int = 100
     metadata: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -15,9 +15,9 @@ from plate_nets.types import Reading
 from tests.spelling import spell
 from training.recipe.calibrate import LabelledLogits, calibrations, fold, read_at, surprise
 from training.recipe.measure import TrainedReader
-from training.recipe.recipe import Recipe
+from training.recipe.recipe import ReaderRecipe
 
-RECIPE = Recipe.model_validate({"scheme": "russia", "schedule": {"steps": 1}})
+RECIPE = ReaderRecipe.model_validate({"scheme": "russia", "schedule": {"steps": 1}})
 
 
 def told(confidence: float, *, right: bool) -> ReadPlate:
@@ -27,7 +27,7 @@ def told(confidence: float, *, right: bool) -> ReadPlate:
 def test_wrong_confidences_give_a_high_surprise() -> None:
     honest = [told(0.75, right=index < 3) for index in range(4)]
     bold = [told(0.99, right=index < 3) for index in range(4)]
-    assert surprise(honest) == pytest.approx(0.5623, abs=1e-3) and (surprise(bold) or 0) > 1
+    assert surprise(honest) == pytest.approx(0.5623, abs=1e-3) and surprise(bold) > 1
 
 
 def test_a_higher_temperature_lowers_the_confidence_not_the_text() -> None:
@@ -55,4 +55,4 @@ def test_a_reader_that_reads_nothing_is_reported_in_one_line() -> None:
     blank = np.full((2, 23, 18), -20, np.float32)
     blank[:, -1] = 20
     with pytest.raises(WeightsError, match="the reader reads none of 2 plates"):
-        calibrations(default_scheme(), [LabelledLogits(["A123BC77"] * 2, blank, np.ones(2, np.intp))], [1.0])
+        calibrations(default_scheme(), LabelledLogits(["A123BC77"] * 2, blank, np.ones(2, np.intp)), [1.0])

@@ -82,6 +82,7 @@ def test_a_phase_names_only_what_differs() -> None:
         ("minutes=20", "minutes: unknown key; did you mean schedule.minutes?"),
         ("data.br_crops.wieght=3", "data.br_crops.wieght: unknown key; did you mean data.br_crops.weight?"),
         ("mixture.fra=0.1", "mixture.fra: unknown key; did you mean mixture.far?"),
+        ("phases=[{share = 1, mixture = 3}]", "phases.0.mixture: Input should be a valid dictionary"),
         ("mixture.far=1.5", "mixture.far: Input should be less than or equal to 1, got 1.5"),
         ("schedule.steps=many", "schedule.steps: Input should be a valid integer, unable to parse string"),
         ("checks.tr_crop.text=0.9", "expected the name of a data set, tr_crops, .*, got tr_crop"),
@@ -152,6 +153,8 @@ def small_disk(size: int) -> Iterator[None]:
 
 def test_after_a_full_disk_the_same_command_goes_on_also_elsewhere(folder: Path, tmp_path: Path) -> None:
     quick = ("calibration.drawn=0", "start.weights=none", "start.stn=learns", "data.one.held_out=0", "checks={}")
+    typo = train(folder, tmp_path / "part", *quick, "data.tow={}")
+    assert typo.exit_code == 1 and "tow/labels.csv: no such file" in typo.output.replace("\n", "")
     with small_disk(1 << 20):
         stopped = train(folder, tmp_path / "part", *quick)
     assert stopped.exit_code == 1 and "checkpoint.pt: could not be written" in stopped.output

@@ -6,7 +6,7 @@ plates whose texts were not learnt, and folded into the weights of the last laye
 know it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,28 +40,25 @@ class LabelledLogits:
 
 @dataclass(frozen=True)
 class Calibrated:
-    """How well a temperature calibrates: its mean surprise over the data sets, and its mean calibration error."""
+    """How well a temperature calibrates: its surprise, and its calibration error."""
 
     temperature: float
     surprise: float
     error: float
 
 
-def outputs_of(reader: TrainedReader, examples: Mapping[str, Iterable[Example]]) -> list[LabelledLogits]:
-    """The plates of data sets -> the logits of each set, from crops that are cut as the server does it."""
+def outputs_of(reader: TrainedReader, examples: Iterable[Example]) -> LabelledLogits:
+    """Plates -> their logits, from crops that are cut as the server does it."""
     networks, local = reader.networks, reader.local()
-    found = []
-    for plates in examples.values():
-        texts: list[str] = []
-        logits: list[Logits] = []
-        lines: list[Lines] = []
-        for path, labels in spelled(reader.scheme, plates):
-            cut = local.cut(read_photo(path), boxes_of(labels))
-            logits.append(networks.readers[reader.name](networks.stn(cut.crops)))
-            lines.append(lines_of(cut.corners.reshape(-1, 4, 2)))
-            texts += [label.text for label in labels]
-        found.append(LabelledLogits(texts, np.concatenate(logits), np.concatenate(lines)))
-    return found
+    texts: list[str] = []
+    logits: list[Logits] = []
+    lines: list[Lines] = []
+    for path, labels in spelled(reader.scheme, examples):
+        cut = local.cut(read_photo(path), boxes_of(labels))
+        logits.append(networks.readers[reader.name](networks.stn(cut.crops)))
+        lines.append(lines_of(cut.corners.reshape(-1, 4, 2)))
+        texts += [label.text for label in labels]
+    return LabelledLogits(texts, np.concatenate(logits), np.concatenate(lines))
 
 
 def read_at(scheme: PlateScheme, labelled: LabelledLogits, temperature: float) -> list[ReadPlate]:
@@ -71,30 +68,26 @@ def read_at(scheme: PlateScheme, labelled: LabelledLogits, temperature: float) -
     return [ReadPlate("", text, 0.0, reading) for text, reading in zip(labelled.texts, readings, strict=True)]
 
 
-def surprise(plates: Sequence[ReadPlate]) -> float | None:
-    """Mean negative log-likelihood of "right" and "wrong" by the confidence of each text; None without a text."""
-    outcomes = [(plate.reading.confidence, plate.exact) for plate in plates if plate.reading and plate.text]
-    return log_loss(outcomes) if outcomes else None
-
-
-def calibrations(
-    scheme: PlateScheme, sets: Sequence[LabelledLogits], temperatures: Iterable[float]
-) -> list[Calibrated]:
-    """How well each temperature calibrates the reader on data sets, which count alike.
+def surprise(plates: Sequence[ReadPlate]) -> float:
+    """Mean negative log-likelihood of "right" and "wrong" by the confidence of each text.
 
     Raises:
         WeightsError: there is no text.
     """
-    found = []
-    for temperature in temperatures:
-        read = [read_at(scheme, each, temperature) for each in sets]
-        with_text = [(value, plates) for plates in read if (value := surprise(plates)) is not None]
-        if not with_text:
-            count = sum(len(each.texts) for each in sets)
-            raise WeightsError(f"the reader reads none of {count} plates, so there is no confidence to calibrate")
-        error = np.mean([calibration_error(reliability(plates)) for _, plates in with_text])
-        found.append(Calibrated(temperature, float(np.mean([value for value, _ in with_text])), float(error)))
-    return found
+    outcomes = [(plate.reading.confidence, plate.exact) for plate in plates if plate.reading and plate.text]
+    if not outcomes:
+        raise WeightsError(f"the reader reads none of {len(plates)} plates, so there is no confidence to calibrate")
+    return log_loss(outcomes)
+
+
+def calibrations(scheme: PlateScheme, labelled: LabelledLogits, temperatures: Iterable[float]) -> list[Calibrated]:
+    """How well each temperature calibrates the reader on labelled plates.
+
+    Raises:
+        WeightsError: there is no text.
+    """
+    read = ((each, read_at(scheme, labelled, each)) for each in temperatures)
+    return [Calibrated(each, surprise(plates), calibration_error(reliability(plates))) for each, plates in read]
 
 
 def fold(reader: TrainedReader, temperature: float, out: Path) -> None:

@@ -78,10 +78,10 @@ def prepared(scheme: PlateScheme, folder: Path, data: DataSet, out: Path) -> lis
     if not table.exists():
         _write(table, folder, list(_found(folder, data, scheme, symbols)))
     examples = list(_read(table, folder))
-    held_out = sum(each.held_out for each in examples)
+    apart = sum(each.held_out for each in examples)
     strange = sum(not set(each.label.text) <= set(scheme.alphabet) for each in examples) if symbols is None else 0
     unknown = f", {strange} with signs that the reader does not know" if strange and data.use != "foreign" else ""
-    logging.info("%s: %d plates, %d held out%s", folder.name, len(examples), held_out, unknown)
+    logging.info("%s: %d plates, %d held out%s", folder.name, len(examples), apart, unknown)
     return examples
 
 

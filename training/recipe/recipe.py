@@ -17,6 +17,8 @@ BUILT_IN = Path(__file__).resolve().parents[1] / "recipes"
 """The recipes of the shipped weights."""
 PACKAGE, NONE = "package", "none"
 """What to start from, if not from a folder."""
+DRAWN = "drawn"
+"""The name of the drawn plates among the data sets."""
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Factor = Annotated[float, Field(ge=0)]
@@ -203,10 +205,11 @@ class ReaderRecipe(Recipe):
     @classmethod
     def _complete_phases(cls, values: Any) -> Any:
         """A phase names only what differs from the recipe's mixture."""
-        mixture, phases = values.get("mixture", {}), values.get("phases", [])
-        if not isinstance(mixture, dict) or not all(isinstance(each, dict) for each in phases):
-            return values
-        return values | {"phases": [{**each, "mixture": mixture | each.get("mixture", {})} for each in phases]}
+        mixture, phases = values.get("mixture", {}), values.get("phases", ())
+        for phase in phases if isinstance(phases, list) and isinstance(mixture, dict) else ():
+            if isinstance(phase, dict) and isinstance(own := phase.setdefault("mixture", {}), dict):
+                phase["mixture"] = mixture | own
+        return values
 
     @model_validator(mode="after")
     def _quantizes_its_data(self) -> Self:
@@ -224,10 +227,6 @@ class CountryRecipe(Recipe):
     """Countries to learn, comma-separated; their plates are drawn too."""
     checks: dict[str, CountryMinimum] = {}
     """What each data set must reach at the end."""
-
-
-DRAWN = "drawn"
-"""The name of the drawn plates among the data sets."""
 
 
 def load_recipe(name: str, settings: Sequence[str] = ()) -> ReaderRecipe | CountryRecipe:

@@ -6,7 +6,7 @@ machine: prepared data and a finished training are not repeated.
 
 import logging
 import shutil
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from pathlib import Path
 
 from plate_nets.common.atomic_files import write_whole
@@ -17,12 +17,14 @@ from training.quantize import quantize
 from training.recipe.calibrate import calibrations, fold, outputs_of
 from training.recipe.measure import TrainedReader, measure_country, measure_reader
 from training.recipe.prepare import Examples, held_out, prepare, write_held_out
-from training.recipe.recipe import CountryRecipe, ReaderRecipe, Recipe
+from training.recipe.recipe import CountryRecipe, ReaderRecipe
 from training.recipe.report import Findings, write_report
-from training.recipe.train import LAST, choosing, of_use, train
+from training.recipe.train import LAST, begin, choosing, of_use, train
 
 PREPARED, HELD_OUT, WEIGHTS = "prepared", "held_out", "weights"
 """Folders of a run: the tables of its data, the plates that it does not learn, and the weights to publish."""
+_LATER = {"read", "calibration", "quantization", "checks"}
+"""Keys that are used after the training."""
 
 
 def run(name: str, recipe: ReaderRecipe | CountryRecipe, root: Path, out: Path, threads: int, workers: int) -> Findings:
@@ -35,9 +37,12 @@ def run(name: str, recipe: ReaderRecipe | CountryRecipe, root: Path, out: Path, 
     device = loop.prepare(out, threads, recipe.schedule.seed)
     for chatty in ("plate_nets.networks.runtimes", "tensorboard"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
-    _begin(recipe, out / "recipe.json")
+    note, learns = out / "recipe.json", recipe.model_dump_json(indent=1, exclude=_LATER)
+    _check_same(note, learns)
+    state = begin(recipe, out, device)
     examples = prepare(recipe, root, out / PREPARED)
-    state = train(name, recipe, examples, out, device, workers)
+    write_whole(note, learns.encode())
+    train(state, name, recipe, examples, out, device, workers)
     found = Findings(name, recipe, str(device), state.step, state.seconds / 60)
 
     write_held_out(of_use(recipe, examples, "train"), root, out / HELD_OUT)
@@ -62,7 +67,7 @@ def _finish(
 ) -> None:
     """Calibrate a trained reader, and measure the ranges for int8."""
     if recipe.calibration and (known := choosing(recipe, examples)):
-        outputs = outputs_of(trained, known)
+        outputs = outputs_of(trained, chain(*known.values()))
         found.calibrations = calibrations(trained.scheme, outputs, recipe.calibration.temperatures)
         found.temperature = min(found.calibrations, key=lambda each: each.surprise).temperature
         fold(trained, found.temperature, published.folder)
@@ -74,13 +79,11 @@ def _finish(
         logging.info("int8: %s", found.quantized)
 
 
-def _begin(recipe: Recipe, path: Path) -> None:
-    """Note what a run learns from, or refuse to go on with something else."""
-    written = recipe.model_dump_json(indent=1, exclude={"read", "calibration", "quantization", "checks"})
-    if path.exists() and (begun := read_text(path)) != written:
-        pairs = zip_longest(begun.splitlines(), written.splitlines(), fillvalue="")
+def _check_same(note: Path, learns: str) -> None:
+    """Refuse to go on with a run that has learnt from something else."""
+    if note.exists() and (begun := read_text(note)) != learns:
+        pairs = zip_longest(begun.splitlines(), learns.splitlines(), fillvalue="")
         before, now = next((one.strip(" ,"), other.strip(" ,")) for one, other in pairs if one != other)
         raise InputError(
-            f"{path.parent}: begun with {before}, now {now}; use the same settings, or another folder for --out"
+            f"{note.parent}: begun with {before}, now {now}; use the same settings, or another folder for --out"
         )
-    write_whole(path, written.encode())

@@ -28,26 +28,47 @@ LAST = "last"
 """The folder of the weights at the end of a training."""
 
 
-def train(
-    name: str, recipe: ReaderRecipe | CountryRecipe, examples: Examples, out: Path, device: torch.device, workers: int
-) -> TrainingState[Any]:
-    """Train the network of a recipe, or go on where the training in ``out`` stopped -> its state at the end.
+def begin(recipe: ReaderRecipe | CountryRecipe, out: Path, device: torch.device) -> TrainingState[Any]:
+    """The starting weights of a recipe, or the state in which the training in ``out`` stopped.
 
     Raises:
-        PlateError: the data or the starting weights cannot be used.
-        OSError: the disk is full; the last checkpoint stays.
+        WeightsError: they cannot be used.
     """
-    schedule = recipe.schedule
     state = _reader(recipe, device) if recipe.network == "reader" else _country(recipe, device)
     if (out / loop.CHECKPOINT).exists():
         loop.continue_from(state, out)
+    return state
+
+
+def train(
+    state: TrainingState[Any],
+    name: str,
+    recipe: ReaderRecipe | CountryRecipe,
+    examples: Examples,
+    out: Path,
+    device: torch.device,
+    workers: int,
+) -> None:
+    """Train the network of a recipe to the end; a finished training is not repeated.
+
+    Raises:
+        DatasetError: a photo does not open.
+        OSError: the disk is full; the last checkpoint stays.
+    """
+    schedule = recipe.schedule
     budget = loop.Budget(schedule.steps, schedule.minutes)
     if (out / LAST).exists() and budget.progress(state) >= 1:
-        return state
+        return
     metadata = {"recipe": name, "seed": str(schedule.seed), "data": ", ".join(of_use(recipe, examples, "train"))}
-    how = {"device": device, "workers": workers, "rate": schedule.rate, "every": schedule.every, "metadata": metadata}
-    if isinstance(state, ReaderState):
-        assert recipe.network == "reader"
+    how: dict[str, Any] = {
+        "device": device,
+        "workers": workers,
+        "rate": schedule.rate,
+        "every": schedule.every,
+        "metadata": metadata,
+    }
+    if recipe.network == "reader":
+        assert isinstance(state, ReaderState), "as `begin` makes it"
         first, *later = _reader_samples(recipe, examples)
         validation = {each: load_crops(state.scheme, known) for each, known in choosing(recipe, examples).items()}
         then = list(zip(starts(recipe.phases), later, strict=True))
@@ -58,7 +79,6 @@ def train(
         samples = CountrySamples(schemes, load_known(schemes, learnt), batch=schedule.batch, seed=schedule.seed)
         known = known_sets(schemes, choosing(recipe, examples))
         CountryTrainer(state, samples, known, budget, out, **how).run()
-    return state
 
 
 def _reader(recipe: ReaderRecipe, device: torch.device) -> ReaderState:
