@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from plate_nets.common.errors import ContractError
 from plate_nets.countries import PlateScheme
-from plate_nets.countries.scheme import Rest
+from plate_nets.countries.scheme import UNKNOWN, Rest
 from plate_nets.recognition.appearance import LEAST_FAVOUR, Appearance, Favour
 from plate_nets.types import STEPS, Lines, Logits, Reading
 
@@ -93,6 +93,11 @@ class Look:
         """The best path."""
         return best_path(self.logp, self.scheme)
 
+    @property
+    def sees_unknown(self) -> bool:
+        """Whether there is a sign that the reader does not know; the rest of the plate is then no text of it."""
+        return UNKNOWN in self.best.text
+
     def is_certain(self, certain: float) -> bool:
         """Whether the text of the best path has at least this probability. That of the path is a lower bound."""
         return self.best.probability >= certain or self._probability >= certain
@@ -149,7 +154,7 @@ class PlateDecoder:
 
     def _read_one(self, look: Look, scheme: PlateScheme, appearance: Appearance | None) -> Reading:
         best = look.best
-        if not best.text:
+        if not best.text or look.sees_unknown:
             return _reading(best, scheme, sure=False)
         chosen: Candidate | None = best
         if not self._is_decided(look, scheme):
@@ -171,6 +176,8 @@ class PlateDecoder:
         """Several looks at one plate -> one reading; see `decode_looks`."""
         scheme, settings = self.scheme.by_lines[lines], self.settings
         texts = list(dict.fromkeys(text for look in looks for text in self._texts(look, scheme)))
+        if unknown := next((look.best for look in looks if look.sees_unknown), None):
+            return _reading(unknown, scheme, sure=False)
         if not texts:
             return _reading(looks[0].best, scheme, sure=False)
         logp = np.stack([look.logp for look in looks])
