@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from plate_nets.common.errors import ContractError
-from plate_nets.countries import PlateScheme, default_scheme, joined, load_schemes
+from plate_nets.countries import PlateScheme, default_scheme, joined, load_scheme, load_schemes
 from plate_nets.recognition.decoding import (
     DecodingSettings,
     PlateDecoder,
@@ -181,6 +181,17 @@ def test_a_possible_further_symbol_lowers_the_confidence() -> None:
     logits[0, BLANK, -1], logits[0, INDEX["7"], -1] = np.log(0.85) + 9, np.log(0.15) + 9
     (reading,) = PlateDecoder(RUSSIA).decode(logits)
     assert reading.best == "A123BC77" and 0.8 < reading.confidence < 0.9
+
+
+def test_a_plate_with_an_unknown_sign_has_no_text() -> None:
+    latin = load_scheme("latin")
+    decoder, seen = PlateDecoder(latin), spell("?A88731", scheme=latin)
+    (reading,) = decoder.decode(seen)
+    assert (reading.text, reading.best) == ("", "?A88731")
+    overlooked = spell("A88731", scheme=latin)
+    assert decoder.decode(overlooked)[0].text == "A88731"
+    reading = decoder.decode_looks(np.concatenate([overlooked, seen, overlooked, overlooked]))
+    assert (reading.text, reading.best) == ("", "?A88731"), "one look that sees the sign is enough"
 
 
 def test_the_threshold_is_a_setting() -> None:
