@@ -28,7 +28,7 @@ def looking(ground: str = "white", **designs: float) -> Appearance:
 
 
 def spelt(*texts: str, sure: float = 12.0) -> Logits:
-    """Logits (1, 37, 18) of the Latin reader for several equally probable texts of the same length."""
+    """Logits (1, 47, 18) of the Latin reader for several equally probable texts of the same length."""
     logits = np.zeros((1, LATIN.classes, STEPS), np.float32)
     for text in texts:
         path = [step for symbol in text for step in (LATIN.index[symbol], LATIN.blank)]
