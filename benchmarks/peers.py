@@ -24,7 +24,7 @@ from rich.progress import track
 from rich.table import Table
 
 from benchmarks.measures.other_detector import OtherDetector
-from benchmarks.measures.other_reader import SYMBOLS, OtherReader
+from benchmarks.measures.other_reader import OtherReader
 from plate_nets.countries import load_schemes
 from plate_nets.evaluation.dataset import REQUIRED, csv_rows, load_dataset, read_photo
 from plate_nets.evaluation.evaluate import boxes_of
@@ -64,7 +64,7 @@ class Compared:
         return [
             self.folder,
             str(len(self.labels)),
-            *self._shares(self.ours, ("best", "text", "wrong", "country")),
+            *self._shares(self.ours, ("best", "text", "wrong", "sure", "country")),
             *self._shares(self.other, ("text", "wrong", "country")),
             f"{ours:.2f} / {other:.2f} = {ours / other:.2f}",
         ]
@@ -72,7 +72,9 @@ class Compared:
     def _shares(self, answers: Sequence[Answer], columns: Sequence[str]) -> list[str]:
         pairs = list(zip(answers, self.labels, strict=True))
         of_country = [answer.country == country for answer, (text, country) in pairs if country and answer.text == text]
+        told = [answer.text == text for answer, (text, _) in pairs if answer.text]
         found = {
+            "sure": Share(sum(told), len(told)),
             "best": Share(sum(answer.best == text for answer, (text, _) in pairs), len(pairs)),
             "text": Share(sum(answer.text == text for answer, (text, _) in pairs), len(pairs)),
             "wrong": Share(sum(answer.text not in ("", text) for answer, (text, _) in pairs), len(pairs)),
@@ -98,7 +100,9 @@ def main(
     finder = None if detector is None else OtherDetector(detector, threads)
     cv2.setNumThreads(threads)
     title = f"{scheme}; of the plates, shares with intervals of 95 %"
-    table = Table("folder", "plates", "best right", "text right", "wrong", "country right", title=title)
+    table = Table(
+        "folder", "plates", "best right", "text right", "wrong", "right of sure", "country right", title=title
+    )
     for name in ("other: text right", "wrong", "country right", "ms a plate, ours / other"):
         table.add_column(name)
     for folder in folders:
@@ -117,7 +121,7 @@ def compare(folder: Path, ours: LocalReader, other: OtherReader, detector: Other
     countries = {scheme.name: scheme.country for scheme in ours.schemes}
     found = Compared(folder.name)
     for path, plates in track(list(load_dataset(folder).photos()), folder.name, console=Console(stderr=True)):
-        known = [plate for plate in plates if plate.text and not set(plate.text) - set(SYMBOLS)]
+        known = [plate for plate in plates if plate.text]  # in any script: no text may be told of what is not read
         if not known:
             continue
         frame, boxes = read_photo(path), boxes_of(known)
