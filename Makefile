@@ -135,6 +135,11 @@ image: $(if $(filter standin,$(BASE)),.venv/embedded.stamp) ## build the contain
 test-image: .venv/all.stamp $(MODELS) out/scene.jpg ## build the image on a stand-in for NVIDIA's base, and run the served and fault tests against its container
 	@tools/engine.sh --install tools/test_image.sh
 
+.PHONY: gpu-check
+gpu-check: DEVICE = gpu
+gpu-check: .venv/all.stamp $(MODELS) out/scene.jpg ## prove the image on a machine with a GPU: out/gpu-check/report.md; DEVICE=cpu rehearses it
+	@$(if $(filter cpu,$(DEVICE)),,tools/engine.sh) $(BIN)/python -m benchmarks.gpu_check --device "$(DEVICE)" --base "$(BASE)"
+
 .PHONY: sbom
 sbom: .venv/all.stamp ## list the packages of the image in CycloneDX, with their hashes: dist/plate-nets-cpu.cdx.json
 	@mkdir -p dist
