@@ -115,8 +115,8 @@ check: .venv/all.stamp ## linters, types, lock, Dockerfile, YAML, Kubernetes, th
 	@echo "==> hadolint, yamllint"
 	@$(BIN)/hadolint Dockerfile
 	@$(BIN)/yamllint --strict .
-	@echo "==> Kubernetes' manifests"
-	@$(BIN)/python -m pytest -q --no-header --durations=0 tests/packaging/test_kubernetes.py
+	@echo "==> Kubernetes' manifests, the chart"
+	@$(BIN)/python -m pytest -q --no-header --durations=0 tests/packaging/test_kubernetes.py tests/packaging/test_helm.py
 	@$(MAKE) --no-print-directory docs
 
 .PHONY: docs
