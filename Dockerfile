@@ -1,6 +1,6 @@
 # The pipeline in a Triton with Python: on the CPU by OpenVINO, with `--build-arg DEVICE=gpu` on a GPU by libtorch.
 # `make image` builds it; docs/how-to/containers.md says how, and how to pin the digest of the base.
-ARG BASE=nvcr.io/nvidia/tritonserver:26.07-py3
+ARG BASE=nvcr.io/nvidia/tritonserver:26.11-py3
 ARG DEVICE=cpu
 
 # hadolint ignore=DL3026

@@ -107,15 +107,17 @@ check: .venv/all.stamp ## linters, types, lock, Dockerfile, YAML, Kubernetes, th
 	@echo "==> ruff"
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@echo "==> mypy"
+	@echo "==> mypy, and outside triton/ as on Windows too"
 	@$(BIN)/mypy
+	@! { $(BIN)/mypy --platform win32 --cache-dir .mypy_cache/windows plate_nets || true; } | \
+	    grep '^plate_nets/' | grep -v '^plate_nets/triton/' >&2
 	@echo "==> poetry.lock, requirements"
 	@tools/lock.sh --check
 	@echo "==> hadolint, yamllint"
 	@$(BIN)/hadolint Dockerfile
 	@$(BIN)/yamllint --strict .
-	@echo "==> Kubernetes' manifests"
-	@$(BIN)/python -m pytest -q --no-header --durations=0 tests/packaging/test_kubernetes.py
+	@echo "==> Kubernetes' manifests, the chart"
+	@$(BIN)/python -m pytest -q --no-header --durations=0 tests/packaging/test_kubernetes.py tests/packaging/test_helm.py
 	@$(MAKE) --no-print-directory docs
 
 .PHONY: docs
@@ -133,6 +135,11 @@ image: $(if $(filter standin,$(BASE)),.venv/embedded.stamp) ## build the contain
 .PHONY: test-image
 test-image: .venv/all.stamp $(MODELS) out/scene.jpg ## build the image on a stand-in for NVIDIA's base, and run the served and fault tests against its container
 	@tools/engine.sh --install tools/test_image.sh
+
+.PHONY: gpu-check
+gpu-check: DEVICE = gpu
+gpu-check: .venv/all.stamp $(MODELS) out/scene.jpg ## prove the image on a machine with a GPU: out/gpu-check/report.md; DEVICE=cpu rehearses it
+	@$(if $(filter cpu,$(DEVICE)),,tools/engine.sh) $(BIN)/python -m benchmarks.gpu_check --device "$(DEVICE)" --base "$(BASE)"
 
 .PHONY: sbom
 sbom: .venv/all.stamp ## list the packages of the image in CycloneDX, with their hashes: dist/plate-nets-cpu.cdx.json

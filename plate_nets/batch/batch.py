@@ -1,14 +1,15 @@
 """Runs a batch from start to end: lists and cuts once, processes what is left, marks it as done."""
 
 import dataclasses
-import fcntl
 import json
 import logging
+import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import IO
+
+from filelock import ReadWriteLock, Timeout
 
 import plate_nets
 from plate_nets.batch.listing import FILE as LISTING
@@ -105,9 +106,10 @@ def at_work_in(out: Folder, part: Part = WHOLE) -> Iterator[None]:
     folder = Path(out.address)
     created = [each for each in (folder, *folder.parents) if not each.exists()]
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / _LOCK).open("w") as lock:
+    (folder / _LOCK).touch()  # with the rights that the user's other files get
+    with closing(_lock_of(folder)) as lock:
         if part.parts > 1:
-            fcntl.flock(lock, fcntl.LOCK_SH)
+            lock.acquire_read()
         elif not _alone(lock):
             raise BatchError(f"{out.address}: another run is already writing here")
         else:
@@ -115,20 +117,31 @@ def at_work_in(out: Folder, part: Part = WHOLE) -> Iterator[None]:
         try:
             yield
         finally:
-            if _alone(lock):
+            if part.parts > 1:
+                lock.release()
+            if alone := _alone(lock):
                 out.remove_unfinished()
-                if MANIFEST not in out.names():
-                    out.remove(LISTING)
-                    out.remove(_LOCK)
-                    with suppress(OSError):  # something else is in it
-                        for each in created:
-                            each.rmdir()
+            if empty := alone and MANIFEST not in out.names():
+                out.remove(LISTING)
+            lock.close()  # Windows removes no file that is open
+            if empty:
+                out.remove(_LOCK)
+                with suppress(OSError):  # something else is in it
+                    for each in created:
+                        each.rmdir()
 
 
-def _alone(lock: IO[str]) -> bool:
+def _lock_of(folder: Path) -> ReadWriteLock:
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+        return ReadWriteLock(folder / _LOCK, is_singleton=False)
+    except (ValueError, sqlite3.Error) as error:
+        raise BatchError(f"{folder / _LOCK}: cannot be locked: {error}") from error
+
+
+def _alone(lock: ReadWriteLock) -> bool:
+    try:
+        lock.acquire_write(blocking=False)
+    except Timeout:
         return False
     return True
 

@@ -33,6 +33,7 @@ from plate_nets.triton.supervision.supervisor import (
 
 TUNING = "Tuning"
 """The group of options that docs/reference/stability.md does not promise for 1.x."""
+EMBEDDED = "This embedded server is for trying and for tests; for use, run the container, or read with --local."
 _STDERR = 2
 
 
@@ -143,11 +144,12 @@ def serve(
         use_schemes(scheme)
         use_detail(detail)
         status = Status(stack.enter_context(open_events(events)))
+        kind = server or default_kind()
         triton = EmbeddedTriton(
             model_repository,
             model_control="explicit",
             control_key=os.environ.get(KEY_VARIABLE),
-            server=server or default_kind(),
+            server=kind,
             address=address,
             http_port=http_port,
             grpc_port=grpc_port,
@@ -189,6 +191,8 @@ def serve(
         console.print(f"metrics  {triton.metrics_url}")
         console.print(f"health   {endpoint.url}")
         console.print("Ready. Ctrl-C stops it.")
+        if kind == "embedded":
+            console.print(EMBEDDED, soft_wrap=True)
         supervisor.run()
 
 

@@ -31,7 +31,8 @@ def whole_file(path: Path) -> Iterator[Path]:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             yield aside
-            sync(aside)
+            with aside.open("r+b") as written:  # Windows flushes only what it may write
+                os.fsync(written.fileno())
             aside.replace(path)
         finally:
             aside.unlink(missing_ok=True)
@@ -66,16 +67,11 @@ def whole_folder(path: Path) -> Iterator[Path]:
         shutil.rmtree(aside, ignore_errors=True)
 
 
-def sync(path: Path) -> None:
-    """Flush the content of a file, or the names in a folder, to disk."""
-    opened = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)
-
-
 def sync_folder(path: Path) -> None:
-    """Flush the name of a file to disk, if its file system supports that."""
+    """Flush the name of a file to disk, if its file system supports that; Windows opens no folder."""
     with contextlib.suppress(OSError):
-        sync(path.parent)
+        opened = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(opened)
+        finally:
+            os.close(opened)

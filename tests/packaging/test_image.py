@@ -237,7 +237,7 @@ def test_image_serves_the_models_that_were_built() -> None:
 def test_base_is_pinned_and_new_enough() -> None:
     base, device = (step.value for step in ARGUMENTS)
     found = re.fullmatch(r"BASE=nvcr\.io/nvidia/tritonserver:(\d\d)\.(\d\d)-py3", base)
-    assert found is not None and (int(found[1]), int(found[2])) >= (26, 7)
+    assert found is not None and (int(found[1]), int(found[2])) >= (26, 11)
     assert device == "DEVICE=cpu"
     assert [value(stage, "FROM") for stage in (BASE, BUILD, GPU, CPU, FINAL)] == [
         "${BASE} AS triton",

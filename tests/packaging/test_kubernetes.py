@@ -24,7 +24,7 @@ OVERLAYS = sorted(path.name for path in (KUBERNETES / "overlays").iterdir())
 @cache
 def rendered(overlay: str) -> str:
     """The YAML that `kubectl apply -k` would send."""
-    tool = subprocess.run([ROOT / "tools" / "kubectl.sh"], capture_output=True, text=True)
+    tool = subprocess.run([ROOT / "tools" / "kubernetes.sh", "kubectl"], capture_output=True, text=True)
     assert tool.returncode == 0, tool.stderr
     command = [tool.stdout.strip(), "kustomize", str(KUBERNETES / "overlays" / overlay)]
     result = subprocess.run(command, capture_output=True, text=True)

@@ -14,6 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from plate_nets.cli.serve import EMBEDDED
 from plate_nets.client import PlateClient
 from plate_nets.common.errors import InputError, ServerStartError
 from plate_nets.networks.runtimes.precision import AUTO, PRECISION_VARIABLE
@@ -50,6 +51,8 @@ def test_a_signal_ends_it_and_leaves_nothing_behind(serve: Serve, number: signal
     assert len(listening) >= 3  # of the server; the supervisor's own is not among its descendants
     assert {address.removeprefix("::ffff:") for address in listening} == {"127.0.0.1"}
     assert health(serve.addresses["http"]).returncode == 0
+    assert serve.process.stdout is not None
+    assert serve.process.stdout.readline() == f"{EMBEDDED}\n"
     assert serve.finish(number) == code
     assert serve.left() == []
     assert "Traceback" not in serve.errors()

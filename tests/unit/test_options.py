@@ -10,7 +10,7 @@ from tests.paths import ROOT
 UNUSED: dict[str, str] = {
     "plates serve": "--growth --server-growth",
     "plates swap": "--control-key --keep",
-    "plates watch": "--zone --parquet --mqtt --outbox --blur --log",
+    "plates watch": "--zone --parquet --mqtt --blur --log",
     "plates web": "--host --allow-url --timeout --log",
     "python -m converters": "--weights",
     "python -m training.average": "--scheme",

@@ -17,7 +17,8 @@ from plate_nets.client.transports.calls import Call
 from plate_nets.common.control_key import headers as key_headers
 from plate_nets.common.errors import ConnectionLost, DeadlineExceeded
 
-os.register_at_fork(after_in_child=gevent.reinit)  # without it a forked child cannot connect
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=gevent.reinit)  # without it a forked child cannot connect
 
 
 class HttpTransport(ClientTransport):

@@ -17,6 +17,8 @@ MAX_DEPTH = 20
 MAX_VALUES = 20_000
 """Values in such a document, keys included: about 700 cameras with regions."""
 _MAX_SECRET = 64 << 10
+_NO_WAIT = getattr(os, "O_NONBLOCK", 0)  # Windows has neither, nor pipes and terminals among its files
+_NO_TERMINAL = getattr(os, "O_NOCTTY", 0)
 
 
 def read_file(path: str | os.PathLike[str], max_bytes: int) -> bytes:
@@ -45,7 +47,7 @@ def read_secret(path: str | os.PathLike[str], pause: float = 10) -> str:
     try:
         if not Path(path).is_fifo():
             return read_text(path)
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        handle = os.open(path, os.O_RDONLY | _NO_WAIT)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from error
     text = b""
@@ -92,7 +94,7 @@ def _open(path: str | os.PathLike[str]) -> tuple[int, int]:
     """Open a regular file for reading; return its descriptor and its size."""
     try:
         # Otherwise a pipe would wait for its writer, and a terminal could become the controlling one
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        handle = os.open(path, os.O_RDONLY | _NO_WAIT | _NO_TERMINAL)
     except ValueError as error:  # a NUL, or not text
         raise OSError(errno.EINVAL, "is not a file name") from error
     found = os.fstat(handle)

@@ -1,12 +1,15 @@
 """A file that grows line by line, and that others may move away."""
 
 import contextlib
-import fcntl
+import errno
 import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
+
+from filelock import lock_descriptor, unlock_descriptor
 
 from plate_nets.common.atomic_files import sync_folder
 from plate_nets.common.contexts import Closing
@@ -39,7 +42,7 @@ class LineFile(Closing):
         self._kind = kind
         self._begins = begins.encode()
         self._header = header
-        self._file: int | None = self._open()
+        self._file: BinaryIO | None = self._open()
         if header:
             with contextlib.suppress(SinkError):  # on a full disk the header comes with the first line
                 self.append("")
@@ -56,10 +59,10 @@ class LineFile(Closing):
                 end = self._cut(file)
                 try:
                     _write(file, (text if end else self._header + text).encode())
-                    os.fsync(file)
+                    os.fsync(file.fileno())
                 except OSError:
                     with contextlib.suppress(OSError):
-                        os.ftruncate(file, end)
+                        file.truncate(end)
                     raise
         except OSError as error:
             self.close()  # when it is reopened, a torn rest is searched for again
@@ -70,20 +73,20 @@ class LineFile(Closing):
     def close(self) -> None:
         file, self._file = self._file, None
         if file is not None:
-            os.close(file)
+            file.close()
 
-    def _current(self) -> int:
+    def _current(self) -> BinaryIO:
         """The file that is at the path now."""
-        if self._file is not None and not is_at(os.fstat(self._file), self._path):
+        if self._file is not None and not is_at(os.fstat(self._file.fileno()), self._path):
             self.close()
         if self._file is None:
             self._file = self._open()
         return self._file
 
-    def _open(self) -> int:
+    def _open(self) -> BinaryIO:
         check_regular(self._path)
         try:
-            file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+            file = self._path.open("a+b", buffering=0)
         except OSError as error:
             raise InputError(f"{self._path}: {error.strerror}") from error
         try:
@@ -91,25 +94,25 @@ class LineFile(Closing):
                 self._cut(file)
             sync_folder(self._path)
         except OSError as error:
-            os.close(file)
+            file.close()
             raise InputError(f"{self._path}: {error.strerror}") from error
         except InputError:
-            os.close(file)
+            file.close()
             raise
         return file
 
-    def _cut(self, file: int) -> int:
+    def _cut(self, file: BinaryIO) -> int:
         """Remove a torn last line, of our own files only -> the end of the file."""
-        size = os.fstat(file).st_size
-        if not self._begins.startswith(os.pread(file, len(self._begins), 0)):
+        size = file.seek(0, os.SEEK_END)
+        if not self._begins.startswith(_read(file, len(self._begins), 0)):
             raise InputError(f"{self._path}: expected {self._kind}, got another first line; choose another name")
-        if not size or os.pread(file, 1, size - 1) == b"\n":
+        if not size or _read(file, 1, size - 1) == b"\n":
             return size
         before = max(0, size - _LONGEST_LINE)
-        last = os.pread(file, _LONGEST_LINE, before).rfind(b"\n")
+        last = _read(file, _LONGEST_LINE, before).rfind(b"\n")
         if last < 0 and before:
             raise InputError(f"{self._path}: expected {self._kind}, got a last line over 1 MiB; choose another name")
-        os.ftruncate(file, before + last + 1)
+        file.truncate(before + last + 1)
         return before + last + 1
 
 
@@ -130,25 +133,26 @@ def check_regular(path: Path) -> None:
         raise InputError(f"{path}: {error.strerror}") from error
 
 
-def _write(file: int, content: bytes) -> None:
+def _read(file: BinaryIO, size: int, start: int) -> bytes:
+    file.seek(start)
+    return file.read(size)
+
+
+def _write(file: BinaryIO, content: bytes) -> None:
     rest = memoryview(content)
     while rest:
-        rest = rest[os.write(file, rest) :]
+        rest = rest[file.write(rest) :]
 
 
 @contextmanager
-def _locked(file: int) -> Iterator[None]:
+def _locked(file: BinaryIO) -> Iterator[None]:
     """Keep other processes of ours from writing to the file."""
     deadline = time.monotonic() + _LOCKED
-    while True:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            break
-        except BlockingIOError as error:
-            if time.monotonic() > deadline:
-                raise OSError(error.errno, "another process has it locked") from error
-            time.sleep(0.01)
+    while not lock_descriptor(file.fileno(), blocking=False):
+        if time.monotonic() > deadline:
+            raise OSError(errno.EAGAIN, "another process has it locked")
+        time.sleep(0.01)
     try:
         yield
     finally:
-        fcntl.flock(file, fcntl.LOCK_UN)
+        unlock_descriptor(file.fileno())

@@ -1,7 +1,6 @@
 """Keeps events on disk until every sink has them: an SQLite file with one cursor per sink."""
 
 import contextlib
-import fcntl
 import json
 import logging
 import sqlite3
@@ -10,6 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
+
+from filelock import FileLock, Timeout
 
 from plate_nets.common.atomic_files import whole_file
 from plate_nets.common.errors import InputError, SinkError
@@ -81,11 +82,12 @@ class Outbox:
         self._changed = threading.Condition(threading.RLock())
         self._newest = 0
         """The highest sequence used so far: none is used twice, whatever happens to the file."""
+        lock = path.with_name(f"{path.name}.lock")
+        self._lock = FileLock(lock, blocking=False, thread_local=False)
         try:
-            self._lock = path.with_name(f"{path.name}.lock").open("wb")
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            self._lock.close()
+            lock.touch()  # FileLock would make missing folders
+            self._lock.acquire()
+        except Timeout as error:
             raise InputError(f"outbox {path}: another process uses it; choose another --outbox") from error
         except OSError as error:
             raise InputError(f"outbox {path}: {error.strerror}") from error
@@ -94,10 +96,10 @@ class Outbox:
             self._file = self._open()
             self._work(self._begin)
         except (SinkError, InputError) as error:
-            self._lock.close()
+            self._lock.release()
             raise InputError(str(error)) from error
         except sqlite3.Error as error:
-            self._lock.close()
+            self._lock.release()
             raise InputError(f"outbox {path}: {reason(error)}") from error
 
     def append(self, event: PlateEvent) -> None:
@@ -199,7 +201,7 @@ class Outbox:
         with self._changed:
             self._closed = True
             self._file.close()
-            self._lock.close()
+            self._lock.release()
 
     def _open(self) -> SqliteFile:
         """Open the file; a damaged SQLite file is renamed first."""

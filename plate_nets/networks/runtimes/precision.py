@@ -12,6 +12,7 @@ import hashlib
 import json
 import logging
 import os
+import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -105,15 +106,16 @@ def _found(candidate: Candidate, path: Path, choices: str | None) -> Choice:
     """Like `_measured`, but with a file of choices the first process measures and the others wait for it."""
     if choices is None:
         return _measured(candidate, path)
-    import fcntl  # imported here: only a server's processes need it, and they run on Linux
-
     try:
         digest = hashlib.sha256(path.read_bytes() + path.with_suffix(".bin").read_bytes()).hexdigest()
         file = Path(choices).open("a+", encoding="utf-8")  # noqa: SIM115
     except OSError:  # a missing network is reported when it is loaded
         return _measured(candidate, path)
     with file:
-        fcntl.lockf(file, fcntl.LOCK_EX, 1, int(digest[:8], 16))  # for this network, until the file is closed
+        if sys.platform != "win32":  # only a server's processes share choices, and they run on Linux
+            import fcntl
+
+            fcntl.lockf(file, fcntl.LOCK_EX, 1, int(digest[:8], 16))  # for this network, until the file is closed
         file.seek(0)
         for line in file:
             if line.startswith(digest):  # complete: a line of another network may be half written

@@ -1,7 +1,6 @@
 """A server as a context manager: start it, wait until it is ready, know when it ends, stop it."""
 
 import contextlib
-import fcntl
 import json
 import math
 import os
@@ -284,6 +283,8 @@ class EmbeddedTriton:
             return self._log_copy.file
         if self._log is not None:
             return self._log.open("ab+")
+        import fcntl  # as in guard.py
+
         # Without a name it disappears when the last process closes it
         file = tempfile.TemporaryFile("wb+")  # noqa: SIM115
         fcntl.fcntl(file, fcntl.F_SETFL, fcntl.fcntl(file, fcntl.F_GETFL) | os.O_APPEND)  # for trim_log

@@ -10,7 +10,6 @@ import contextlib
 import ctypes
 import json
 import os
-import resource
 import select
 import shutil
 import signal
@@ -23,7 +22,6 @@ ENVIRONMENTS = Path("/tmp")
 """Where Triton's Python backend creates a folder for each backend on top of it, whatever TMPDIR is, and leaves it."""
 POLL = 0.2
 """Seconds between two checks of the server and the parent."""
-IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 
@@ -31,7 +29,7 @@ PR_SET_CHILD_SUBREAPER = 36
 def main() -> int:
     """Run one server until it or the parent ends -> the exit code."""
     parent = os.getppid()
-    for number in IGNORED:
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # the guard ends with its parent or its server
     prctl(PR_SET_CHILD_SUBREAPER, 1)  # stubs that outlive the server become children of the guard
     plan = json.loads(sys.stdin.buffer.readline())
@@ -75,10 +73,12 @@ def die_with_parent() -> None:
 
     Also raises the limit of open files to the maximum: with the usual 1,024, idle connections block all clients.
     """
+    import resource  # here, because programs that start no server import this module on Windows too
+
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    for number in IGNORED:
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
 
 

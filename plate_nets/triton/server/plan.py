@@ -1,7 +1,6 @@
 """One run of a server, as the guard executes it: command, environment, folder, names."""
 
 import os
-import resource
 import secrets
 import shutil
 import time
@@ -117,6 +116,8 @@ def plan_server(
 
 def enough_files() -> None:
     """Raise ServerStartError if the server may open too few files; Triton then waits forever, or names a free port."""
+    import resource  # as in guard.py
+
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     if most != resource.RLIM_INFINITY and most < LEAST_FILES:
         raise ServerStartError(

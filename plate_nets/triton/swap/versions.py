@@ -3,7 +3,6 @@
 Version 1 is the release's own, written by the converters; it always stays, so you can always go back.
 """
 
-import fcntl
 import os
 import shutil
 import tempfile
@@ -41,6 +40,8 @@ def locked(folder: Path) -> Iterator[None]:
     Raises:
         SwapError: another process holds it, or the folder does not exist.
     """
+    import fcntl  # as in guard.py
+
     try:
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as error:
