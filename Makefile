@@ -151,6 +151,10 @@ sbom: .venv/all.stamp ## list the packages of the image in CycloneDX, with their
 wheel: .venv/embedded.stamp ## build the wheel: dist/*.whl, with the model repository and the networks for the CPU
 	@$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 
+.PHONY: sdist
+sdist: .venv/all.stamp ## build the source archive, from which pip makes the wheel: dist/*.tar.gz
+	@$(BIN)/python -c 'from hatchling.build import build_sdist; print("dist/" + build_sdist("dist"))'
+
 .PHONY: clean
 clean: ## remove everything that make built: environments, converted models, out/, caches
 	rm -rf .venv .tools .engine out dist .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info

@@ -97,6 +97,7 @@ def test_help_is_the_default_and_names_every_target() -> None:
         "gpu-check",
         "sbom",
         "wheel",
+        "sdist",
         "clean",
         "lock",
     ]

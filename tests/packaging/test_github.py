@@ -1,0 +1,74 @@
+"""What GitHub reads: workflows whose steps are the Makefile's targets, forms, the citation."""
+
+import json
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.packaging.conftest import shell
+from tests.paths import ROOT
+
+GITHUB = ROOT / ".github"
+WORKFLOWS = sorted((GITHUB / "workflows").glob("*.yml"))
+NEWER = ('label "ubuntu-24.04-arm" is unknown', 'unknown permission scope "attestations"')
+"""What is younger than this actionlint."""
+
+
+def lint(path: Path) -> list[str]:
+    """The faults that actionlint finds."""
+    result = subprocess.run([ROOT / "tools" / "actionlint.sh", path], capture_output=True, text=True)
+    assert not result.stderr, result.stderr
+    found = [json.loads(line)["message"] for line in result.stdout.splitlines()]
+    return [each for each in found if not each.startswith(NEWER)]
+
+
+def steps(path: Path) -> list[dict[str, Any]]:
+    jobs = yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"].values()
+    return [step for job in jobs for step in job["steps"]]
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_a_workflow_passes_actionlint(path: Path) -> None:
+    assert lint(path) == []
+
+
+def test_actionlint_finds_a_fault(tmp_path: Path) -> None:
+    text = WORKFLOWS[0].read_text(encoding="utf-8").replace("matrix.python", "matrix.pyton")
+    (tmp_path / "ci.yml").write_text(text, encoding="utf-8")
+    assert any("pyton" in each for each in lint(tmp_path / "ci.yml"))
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_the_steps_are_targets_of_the_makefile(path: Path) -> None:
+    commands = [step["run"] for step in steps(path) if step.get("run", "").startswith("make")]
+    assert commands
+    for command in commands:
+        result = shell(command.replace("make ", "make --dry-run ", 1))
+        assert result.returncode == 0, f"{command}: {result.stderr}"
+
+
+def test_nothing_but_actions_names_a_host() -> None:
+    for path in GITHUB.rglob("*.yml"):
+        assert "://" not in path.read_text(encoding="utf-8"), path
+
+
+@pytest.mark.parametrize("path", sorted(GITHUB.glob("ISSUE_TEMPLATE/[!c]*.yml")), ids=lambda path: path.name)
+def test_a_form_asks_for_what_it_needs(path: Path) -> None:
+    form = yaml.safe_load(path.read_text(encoding="utf-8"))
+    assert form["name"] and form["description"]
+    assert all(each["type"] in ("input", "textarea") and each["attributes"]["label"] for each in form["body"])
+    assert all(each["validations"]["required"] for each in form["body"])
+
+
+def test_the_citation_is_of_the_last_release() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    (version, date), *_ = re.findall(r"^## (\d\S*) - (\S+)$", changes, re.M)
+    assert (citation["version"], str(citation["date-released"])) == (version, date)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert citation["license"] == project["license"]
