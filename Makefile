@@ -24,8 +24,10 @@ help: ## list the targets
 
 .PHONY: demo
 demo: photo .venv/embedded.stamp $(IR) $(if $(PHOTO),,out/scene.jpg) ## set up, then read the demo picture, or yours: make demo PHOTO=car.jpg
-	@echo "==> reading $(or $(PHOTO),out/scene.jpg) with the embedded Triton server"
-	@$(BIN)/python -m plate_nets read "$(or $(PHOTO),out/scene.jpg)" --save-annotated out
+	@if [[ -e .venv/local ]]; \
+	    then how=--local; echo "==> reading $(or $(PHOTO),out/scene.jpg) in one process (--local): $$(cat .venv/local)"; \
+	    else how=; echo "==> reading $(or $(PHOTO),out/scene.jpg) with the embedded Triton server"; fi; \
+	$(BIN)/python -m plate_nets read "$(or $(PHOTO),out/scene.jpg)" $$how --save-annotated out
 
 .PHONY: photo
 photo:

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Set up .venv: `tools/environment.sh SET` installs requirements/SET.txt, exported from poetry.lock (tools/lock.sh), and
 # this project, editable. It uses pip, so pip's index settings apply.
+# Where no embedded server can be had, `embedded` becomes the extra `local`, which is not locked, and .venv/local says why.
 # Overridable: PYTHON, the interpreter to build the environment with.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -14,23 +15,24 @@ step() {
     echo "==> $*"
 }
 
+# suits PYTHON: whether it runs, and is new enough; with an embedded server, also old enough
 suits() {
-    "$1" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 13))' >/dev/null 2>&1
+    "$1" -c "import sys; sys.exit(not (3, 11) <= sys.version_info < (3, ${before:-99}))" >/dev/null 2>&1
 }
 
 find_python() {
     if [[ -n ${PYTHON:-} ]]; then
-        suits "$PYTHON" || fail "PYTHON=$PYTHON is not a Python 3.11 or 3.12 that runs"
+        suits "$PYTHON" || fail "PYTHON=$PYTHON is not a Python $versions that runs"
         echo "$PYTHON"
         return
     fi
-    for candidate in python3.12 python3.11 python3; do
+    for candidate in python3.12 python3.11 python3 python3.14 python3.13; do
         if suits "$candidate"; then
             echo "$candidate"
             return
         fi
     done
-    fail "no Python 3.11 or 3.12 found (looked for python3.12, python3.11, python3); install one or set PYTHON=/path/to/python"
+    fail "no Python $versions found (looked for python3.11 to python3.14, python3); install one or set PYTHON=/path/to/python"
 }
 
 # make_environment FOLDER: a virtual environment with pip; Debian's Python may come without ensurepip
@@ -51,22 +53,36 @@ make_environment() {
 
 need_space() {
     local free
-    free=$(df --output=avail -BM . | tail -1 | tr -dc '0-9')
-    ((free >= $1 * 1000)) || fail "$PWD has $((free / 1000)) GB free, the environment needs $1 GB"
+    free=$(df -Pk . | awk 'END { print int($4 / 1000000) }')
+    ((free >= $1)) || fail "$PWD has $free GB free, the environment needs $1 GB"
 }
 
-[[ $(uname -s) == Linux && $(uname -m) == x86_64 ]] ||
-    fail "this is $(uname -s) $(uname -m); the embedded Triton server runs on Linux x86_64 only"
 command -v git >/dev/null || fail "git is not installed"
 requirements=requirements/${1:-}.txt
 [[ -f $requirements ]] || fail "usage: tools/environment.sh embedded|all"
+before=13 versions="3.11 or 3.12" why=
+if [[ $(uname -s) != Linux || $(uname -m) != x86_64 ]]; then
+    why="this is $(uname -s) $(uname -m); the embedded Triton server runs on Linux x86_64 only"
+elif [[ $1 == embedded ]] && ! suits .venv/bin/python && ! (find_python) >/dev/null 2>&1; then
+    why="no Python 3.11 or 3.12 was found, and the embedded Triton server runs on no newer one"
+fi
+[[ $1 != all || -z $why ]] || fail "$why"
+[[ -z $why ]] || before='' versions="3.11 or newer"
 [[ $1 == all ]] && gigabytes=9 || gigabytes=2
 need_space $gigabytes
 
+export PIP_DISABLE_PIP_VERSION_CHECK=1
 make_environment .venv
+if [[ -n $why ]]; then
+    step ".venv: this project with the extra local, without a server: $why"
+    .venv/bin/python -m pip install --quiet --editable '.[local]' hatchling ||
+        fail "the packages cannot be installed; see pip's message above"
+    echo "$why" >.venv/local
+    exit
+fi
+rm -f .venv/local
 step ".venv: $requirements (needs $gigabytes GB with all downloads the first time)"
 [[ -t 1 ]] && quiet=() || quiet=(--quiet) # pip's own progress is for a terminal
-export PIP_DISABLE_PIP_VERSION_CHECK=1
 # Do not compile: Python compiles what it imports, which is far less than what is installed
 .venv/bin/python -m pip install "${quiet[@]}" --no-compile --require-hashes -r "$requirements" ||
     fail "the packages cannot be installed; see pip's message above"

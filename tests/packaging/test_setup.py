@@ -30,37 +30,73 @@ def answer(path: Path, script: str) -> None:
     path.chmod(0o755)
 
 
+ARM = "[ $1 = -s ] && echo Linux || echo aarch64"
+
+
 @pytest.mark.parametrize(
-    ("program", "script", "fault"),
+    ("program", "script", "packages", "fault"),
     [
-        ("uname", "[ $1 = -s ] && echo Linux || echo aarch64", "error: this is Linux aarch64; "),
-        ("df", "echo Avail; echo 900M", " has 0 GB free, the environment needs 2 GB"),
+        ("uname", ARM, "all", "error: this is Linux aarch64; "),
+        ("df", "echo / 9 9 900000 9% /", "embedded", " has 0 GB free, the environment needs 2 GB"),
     ],
 )
 def test_wrong_machine_is_named_in_one_line(
-    program: str, script: str, fault: str, checkout: Path, programs: Path
+    program: str, script: str, packages: str, fault: str, checkout: Path, programs: Path
 ) -> None:
     answer(programs / program, script)
-    result = shell(f'PATH="{programs}:$PATH" tools/environment.sh embedded', cwd=checkout)
+    result = shell(f'PATH="{programs}:$PATH" tools/environment.sh {packages}', cwd=checkout)
     assert result.returncode == 1
     assert fault in result.stderr
     assert result.stderr.count("\n") == 1
     assert not (checkout / ".venv").exists()
 
 
+PIP = """case "$*" in
+*version_info*) exit {suits} ;;
+*"-m venv"*) mkdir -p .venv/bin && cp "$0" .venv/bin/python ;;
+*) echo "$@" >>asked ;;
+esac"""
+
+
+@pytest.mark.parametrize(
+    ("machine", "suits", "why"),
+    [
+        (ARM, "0", "this is Linux aarch64; the embedded Triton server runs on Linux x86_64 only"),
+        ("[ $1 = -s ] && echo Darwin || echo arm64", "0", "this is Darwin arm64; "),
+        (
+            "[ $1 = -s ] && echo Linux || echo x86_64",
+            "$(echo \"$*\" | grep -c '(3, 13)')",
+            "no Python 3.11 or 3.12 was found, and the embedded Triton server runs on no newer one",
+        ),
+    ],
+)
+def test_where_no_server_can_be_had_the_demo_reads_in_process(
+    machine: str, suits: str, why: str, checkout: Path, programs: Path
+) -> None:
+    answer(programs / "uname", machine)
+    answer(programs / "python", PIP.format(suits=suits))
+    result = shell(f'PATH="{programs}:$PATH" PYTHON=python tools/environment.sh embedded', cwd=checkout)
+    assert result.returncode == 0, result.stderr
+    assert f"==> .venv: this project with the extra local, without a server: {why}" in result.stdout
+    assert (checkout / "asked").read_text().splitlines()[-1] == "-m pip install --quiet --editable .[local] hatchling"
+    assert (checkout / ".venv" / "local").read_text().startswith(why)
+    recipe = shell("make --dry-run demo").stdout
+    assert "how=--local" in recipe and "in one process (--local): $(cat .venv/local)" in recipe
+
+
 @pytest.mark.parametrize("python", ["/bin/false", "/nowhere/python"])
 def test_unusable_python_is_named_in_one_line(python: str, checkout: Path) -> None:
     result = shell("tools/environment.sh embedded", cwd=checkout, environment={"PYTHON": python})
     assert result.returncode == 1
-    assert result.stderr == f"error: PYTHON={python} is not a Python 3.11 or 3.12 that runs\n"
+    assert result.stderr == f"error: PYTHON={python} is not a Python 3.11 or newer that runs\n"
 
 
 def test_missing_python_is_named_in_one_line(checkout: Path, programs: Path) -> None:
-    for name in ("python3.12", "python3.11", "python3"):
+    for name in ("python3.14", "python3.13", "python3.12", "python3.11", "python3"):
         answer(programs / name, "exit 1")
     result = shell(f'unset PYTHON; PATH="{programs}:$PATH" tools/environment.sh embedded', cwd=checkout)
     assert result.returncode == 1
-    assert result.stderr.startswith("error: no Python 3.11 or 3.12 found")
+    assert result.stderr.startswith("error: no Python 3.11 or newer found")
     assert result.stderr.count("\n") == 1
 
 

@@ -9,8 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from filelock import lock_descriptor, unlock_descriptor
-
 from plate_nets.common.atomic_files import sync_folder
 from plate_nets.common.contexts import Closing
 from plate_nets.common.errors import InputError, SinkError
@@ -147,6 +145,8 @@ def _write(file: BinaryIO, content: bytes) -> None:
 @contextmanager
 def _locked(file: BinaryIO) -> Iterator[None]:
     """Keep other processes of ours from writing to the file."""
+    from filelock import lock_descriptor, unlock_descriptor  # here: commands without the extra import this module too
+
     deadline = time.monotonic() + _LOCKED
     while not lock_descriptor(file.fileno(), blocking=False):
         if time.monotonic() > deadline:

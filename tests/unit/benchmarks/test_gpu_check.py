@@ -1,6 +1,5 @@
 """`make gpu-check` up to where a GPU or a server would be needed; `make gpu-check DEVICE=cpu` rehearses the rest."""
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -44,7 +43,7 @@ def test_a_machine_without_a_gpu_is_named_and_nothing_is_built(
     picture: Path, monkeypatch: pytest.MonkeyPatch, engine: str, says: str
 ) -> None:
     monkeypatch.setenv("ENGINE", engine)
-    monkeypatch.setattr(shutil, "which", lambda name: None)
+    monkeypatch.setattr("shutil.which", lambda name: None)
     result = check(picture, "--base", "nowhere")
     assert result.exit_code == 1
     report = (picture.parent / "out" / "report.md").read_text(encoding="utf-8")

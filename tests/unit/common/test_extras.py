@@ -10,7 +10,7 @@ from plate_nets.common.errors import MissingExtra
 from plate_nets.common.extras import needs
 
 CLIENT = "import plate_nets.cli, plate_nets.client, plate_nets.triton.supervision.supervisor"
-EXTRAS = ("cv2", "matplotlib", "openvino", "PIL", "pytriton", "safetensors", "torch")
+EXTRAS = ("cv2", "filelock", "matplotlib", "openvino", "PIL", "pytriton", "safetensors", "torch")
 
 
 def test_a_missing_package_is_one_line_with_its_extra() -> None:
