@@ -142,8 +142,9 @@ class Serve:
         self._forgotten += len(self.events())
 
     def errors(self) -> str:
-        """Its standard error."""
-        return self._errors.read_text(encoding="utf-8")
+        """Its standard error, without the line that tells what a start of over 3 s waits for."""
+        lines = self._errors.read_text(encoding="utf-8").splitlines(keepends=True)
+        return "".join(line for line in lines if not line.startswith("Starting Triton and loading the models"))
 
     def log_text(self) -> str:
         """The server's log."""
