@@ -143,8 +143,7 @@ class Serve:
 
     def errors(self) -> str:
         """Its standard error, without the line that tells what a start of over 3 s waits for."""
-        lines = self._errors.read_text(encoding="utf-8").splitlines(keepends=True)
-        return "".join(line for line in lines if not line.startswith("Starting Triton and loading the models"))
+        return without_waiting(self._errors.read_text(encoding="utf-8"))
 
     def log_text(self) -> str:
         """The server's log."""
@@ -201,3 +200,9 @@ def system_server(folder: Path) -> dict[str, str]:
     )
     program.chmod(0o755)
     return {"PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}"}
+
+
+def without_waiting(errors: str) -> str:
+    """Standard error without the line of a start that takes over 3 s."""
+    lines = errors.splitlines(keepends=True)
+    return "".join(line for line in lines if not line.startswith("Starting Triton and loading the models"))

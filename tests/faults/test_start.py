@@ -17,7 +17,7 @@ import pytest
 
 import plate_nets
 from tests.faults.conftest import LENIENT
-from tests.serve import ANY_PORTS, NAMESPACE, SHARED_MEMORY, Serve, system_server
+from tests.serve import ANY_PORTS, NAMESPACE, SHARED_MEMORY, Serve, system_server, without_waiting
 from tests.waiting import eventually
 
 FAILED = 2
@@ -49,8 +49,7 @@ def fail_to_serve(
     assert result.stdout == ""
     mine = [each for each in set(SHARED_MEMORY.iterdir()) - regions if str(os.getpid()) in each.name]
     processes = [each for each in set(psutil.Process().children(recursive=True)) - before if each.is_running()]
-    said = [line for line in result.stderr.splitlines(keepends=True) if not line.startswith("Starting Triton")]
-    return Failure(result.returncode, "".join(said), [*processes, *mine, *folder.iterdir()])
+    return Failure(result.returncode, without_waiting(result.stderr), [*processes, *mine, *folder.iterdir()])
 
 
 def check(failure: Failure, *words: str) -> None:

@@ -12,6 +12,7 @@ import pytest
 from plate_nets.recognition.annotation import READ
 from tests.clips import TEXT, passing, write_clip
 from tests.frames import Placed, compose, encode
+from tests.serve import without_waiting
 from tests.served.conftest import Served
 
 CAR = compose(480, 640, [Placed("A123BC77", 100, 300)])
@@ -82,7 +83,7 @@ def test_without_an_address_the_command_starts_its_own_server(photos: Path) -> N
     found = plates("read", photos / "car.jpg")
     assert found.returncode == 0, found.stderr
     assert found.stdout.startswith(f"{photos / 'car.jpg'}: A123BC77  confidence ")
-    assert found.stderr == ""
+    assert without_waiting(found.stderr) == ""
 
 
 def test_cars_are_watched_with_a_server_started_for_it(tmp_path: Path) -> None:
