@@ -172,7 +172,8 @@ def test_the_kept_frames_are_a_limited_random_sample() -> None:
     for number in range(30):
         fusion.add(seen(rng.normal(0, 2.5, (1, RUSSIA.classes, 18)).astype(np.float32), x=200.0 * number))
     assert fusion.verdict.looks <= 4 and len(fusion.verdict.texts) <= 6 and len(fusion.readings) <= 100
-    assert len(pickle.dumps(fusion)) < 100_000
+    shared = len(pickle.dumps(RUSSIA))  # the scheme, which grows as it is used
+    assert len(pickle.dumps(fusion)) - shared < 80_000
 
 
 def test_a_doubtful_character_is_less_probable_than_the_others() -> None:
