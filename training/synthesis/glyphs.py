@@ -17,7 +17,7 @@ from training.synthesis.typefaces import GOST, glyph
 Mask = NDArray[np.uint8]
 """Coverage (H, W), 0: none, 255: full."""
 
-_FINE = 3  # px/mm at which strokes are drawn
+_FINE = 6  # px/mm at which strokes are drawn
 _SUBSTITUTE = "wide"
 _ROUNDING = 1.1  # mm, standard deviation of the blur that rounds corners
 
@@ -57,7 +57,7 @@ def _glyph(symbol: str, typeface: str) -> Glyph | None:
     return (GLYPHS.get(symbol) if typeface == GOST else glyph(typeface, symbol)) or glyph(_SUBSTITUTE, symbol)
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=1024)
 def _fine(symbol: str, weight: float, typeface: str) -> tuple[Mask, float]:
     """The symbol drawn finely, and its width over its height."""
     drawing = _glyph(symbol, typeface)
