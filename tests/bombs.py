@@ -50,7 +50,6 @@ def animated_webp() -> bytes:
 
 BOMBS: Mapping[str, Callable[[], bytes]] = {
     "animated PNG": lambda: png(IHDR, chunk(b"acTL", struct.pack(">II", 1, 0)), IDAT, IHDR, IEND),
-    "animated WebP": animated_webp,
     "PNG chunk of 4 GB": lambda: png(IHDR, chunk(b"tEXt", b"", 2**32 - 1)),
     "PNG of 49 MP without pixels": lambda: png(header(7000), chunk(b"IDAT", zlib.compress(b"")), IEND),
     "PNG of 100,000 chunks": lambda: png(IHDR, chunk(b"IDAT") * 100_000, IEND),

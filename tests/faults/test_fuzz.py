@@ -23,7 +23,7 @@ from plate_nets.client import PlateClient, parse_url
 from plate_nets.common.errors import PlateError
 from plate_nets.evaluation.dataset import COLUMNS, load_dataset
 from plate_nets.recognition.health import known_picture
-from tests.bombs import BOMBS
+from tests.bombs import BOMBS, animated_webp
 from tests.faults.hostile import COMPLETE, LEAK, PICTURES, Rng, Target, attack, mutated, oversized
 from tests.serve import Served
 
@@ -31,7 +31,7 @@ SHORT = 160
 BETWEEN_GOOD = 40
 MINUTES = float(os.environ.get("PLATES_SOAK_MINUTES", "60"))
 """Length in full."""
-KIN = (*PICTURES, *(made() for made in BOMBS.values()), known_picture().image)
+KIN = (*PICTURES, animated_webp(), *(made() for made in BOMBS.values()), known_picture().image)
 TEXTS = (
     "",
     "x",

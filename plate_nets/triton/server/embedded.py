@@ -23,7 +23,7 @@ import psutil
 from plate_nets.common.control_key import check_key, new_key, restrictions
 from plate_nets.common.errors import ServerStartError
 from plate_nets.networks.runtimes.networks import default_repository
-from plate_nets.triton.server.faults import loaded, reason, refused
+from plate_nets.triton.server.faults import last_words, loaded, reason, refused
 from plate_nets.triton.server.guard import ENVIRONMENTS, clean
 from plate_nets.triton.server.installation import PACKAGE, PROGRAM, Installation, ServerKind, find_installation
 from plate_nets.triton.server.log_copy import LogCopy
@@ -341,7 +341,10 @@ class EmbeddedTriton:
         while not (is_ready(self.http_url) and accepts(self._host, self._ports["metrics"])):
             death, code = watch.death(), self._guard.poll()
             if death:
-                raise ServerStartError(death.described(self._named_log()))
+                log = self._named_log()
+                # A stub that Triton took for dead too early exits with code 1 and says nothing
+                fault = ServerStartError if death.code != 1 or last_words(log) else _OwnFault
+                raise fault(death.described(log))
             if code is not None:
                 self.log_text()  # waits for its last lines
                 log = self._named_log()
