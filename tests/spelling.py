@@ -15,11 +15,15 @@ def spell(
     peak: float = 9.0,
     scheme: PlateScheme = RUSSIA,
 ) -> Logits:
-    """Logits (1, C, 18) of a text, one symbol at every second step. ``doubts``: place -> (other symbol, its logit)."""
+    """Logits (1, C, 18) of a text in the middle, one symbol at every second step.
+
+    ``doubts``: place -> (other symbol, its logit).
+    """
     logits = np.zeros((1, scheme.classes, STEPS), np.float32)
     logits[0, scheme.blank] = peak
+    first = max(0, STEPS // 2 - len(text))
     for place, symbol in enumerate(text):
-        step = 2 * place
+        step = first + 2 * place
         logits[0, scheme.blank, step] = 0
         logits[0, scheme.index[symbol], step] = peak
         other = (doubts or {}).get(place)

@@ -300,6 +300,21 @@ class PlateScheme:
         """Whether a text fits a format."""
         return any(member.fits(text) for member in self.members or (self,))
 
+    def is_telling(self, text: str) -> bool:
+        """Whether a format that a text fits has a place for letters alone, or for digits alone."""
+        return any(
+            sign in member.single_kinds
+            for member in self.members or (self,)
+            for fit in member.fits(text)
+            for pattern in fit.patterns
+            for sign in pattern
+        )
+
+    @cached_property
+    def single_kinds(self) -> frozenset[str]:
+        """The signs of patterns that stand for letters alone, or for digits alone."""
+        return frozenset(sign for sign, symbols in self.signs.items() if len({each.isdigit() for each in symbols}) == 1)
+
     def is_issued(self, part: str) -> bool:
         """Whether a part may have its digits, see `not_issued`."""
         return "".join(filter(str.isdigit, part)) not in self.not_issued

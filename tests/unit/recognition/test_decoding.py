@@ -194,6 +194,29 @@ def test_a_plate_with_an_unknown_sign_has_no_text() -> None:
     assert (reading.text, reading.best) == ("", "?A88731"), "one look that sees the sign is enough"
 
 
+def test_a_plate_that_is_read_on_one_side_only_has_no_text() -> None:
+    """The signs on the left stand on two lines."""
+    latin = load_scheme("latin")
+    whole = spell("H14GN9239", scheme=latin)
+    right = whole.copy()
+    right[:, :, :10] = whole[:, :, [-1]]
+    middle = spell("9239", scheme=latin)
+    assert [each.text for each in PlateDecoder(latin).decode(np.concatenate([whole, middle, right]))] == [
+        "H14GN9239",
+        "9239",
+        "",
+    ]
+
+
+@pytest.mark.parametrize(("text", "name", "told"), [("FALLY0U", "united_states", False), ("MVZ663U", "taiwan", True)])
+def test_a_text_that_no_format_supports_must_be_more_certain(text: str, name: str, told: bool) -> None:
+    """Personal plates may have any sign anywhere; those of Taiwan have letters first."""
+    scheme = load_scheme(name)
+    logits = spell(text.replace("U", "0") if told else text, doubts={3: ("8", 6.3)}, scheme=scheme)
+    (reading,) = PlateDecoder(scheme).decode(logits)
+    assert bool(reading.text) == told
+
+
 def test_the_threshold_is_a_setting() -> None:
     logits = spell("A123BC77", doubts={1: ("7", 7.5)})
     assert PlateDecoder(RUSSIA, DecodingSettings(sure=0.5)).decode(logits)[0].text == "A123BC77"
