@@ -56,6 +56,10 @@ class Samples:
         self.drawn_two = [each for each in self.drawn if each.by_lines[2].formats]
         if mixture.two_lines and not self.drawn_two:
             raise InputError(f"two lines: no plate of {', '.join(each.name for each in self.drawn)} has them")
+        self.varied = {
+            lines: [each for each in self.drawn if each.by_lines[lines].formats and not each.synthesis.drawings]
+            for lines in (1, 2)
+        }
         self.plates = plates
         self.empty = empty
         self.foreign = foreign
@@ -111,10 +115,8 @@ class Samples:
             return self._photograph(plate, rng, float(rng.uniform(0, 1) ** 2)), ""
         if 0 <= kind - (1 - self.mixture.empty - self.mixture.unknown) < self.mixture.unknown:
             lines = 2 if rng.random() < 0.15 else 1
-            varied = [each for each in self.drawn if each.by_lines[lines].formats and not each.synthesis.drawings]
-            sample = synthesize_straightened(
-                self._one_of(varied, rng), rng, lines, self._sight(rng), with_unknown_signs, self._inverted(rng)
-            )
+            scheme, sight = self._one_of(self.varied[lines], rng), self._sight(rng)
+            sample = synthesize_straightened(scheme, rng, lines, sight, with_unknown_signs, self._inverted(rng))
             return sample.crop, sample.text
         if 0 <= rest - self.mixture.foreign < self.mixture.two_lines:
             sample = synthesize_straightened(
