@@ -126,7 +126,8 @@ PLATES = (
 """Plates, one per row, highest detector score first."""
 
 LOGITS = TensorSpec("logits", "FP32", (-1, *LPRNET.outputs[0].dims))
-"""LPRNet's output for each plate; with several readers, padded at the end to the largest number of classes."""
+"""The output of each plate's reader; if the plates of an answer have several, padded at the end to the largest number
+of classes."""
 
 CHARACTERS = TensorSpec("characters", "FP32", (-1, -1))
 """The probability of each character of `readings`, 0..1, padded with 0."""

@@ -9,7 +9,7 @@ import numpy as np
 import pillow_heif
 from PIL import Image
 
-from plate_nets.countries import default_scheme
+from plate_nets.countries import main_scheme
 from plate_nets.types import Box, Frame
 from training.synthesis.plates import draw
 
@@ -36,7 +36,7 @@ def compose(h: int, w: int, plates: Iterable[Placed] = (), seed: int = 0) -> Fra
     frame = np.clip(rng.normal(110, 4, (h, w, 3)), 0, 255).astype(np.uint8)
     for plate in plates:
         size = (plate.width, round(plate.width * ASPECT))
-        drawn = cv2.resize(draw(default_scheme(), "private", plate.text, rng), size, interpolation=cv2.INTER_AREA)
+        drawn = cv2.resize(draw(main_scheme(), "private", plate.text, rng), size, interpolation=cv2.INTER_AREA)
         frame[plate.y : plate.y + size[1], plate.x : plate.x + size[0]] = drawn
     return frame
 

@@ -3,11 +3,11 @@
 import cv2
 import numpy as np
 
-from plate_nets.countries import default_scheme
+from plate_nets.countries import main_scheme
 from training.reader.real import RealPlate
 from training.synthesis.plates import draw
 
-RUSSIA = default_scheme()
+RUSSIA = main_scheme()
 
 
 def drawn(text: str) -> RealPlate:

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from plate_nets.countries import PlateScheme, default_scheme
+from plate_nets.countries import PlateScheme, main_scheme
 from plate_nets.types import STEPS, Logits
 
-RUSSIA = default_scheme()
+RUSSIA = main_scheme()
 
 
 def spell(

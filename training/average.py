@@ -11,7 +11,7 @@ import torch
 import typer
 
 from plate_nets.common.errors import PlateError
-from plate_nets.countries import DEFAULT_SCHEME, load_scheme
+from plate_nets.countries import MAIN_SCHEME, load_scheme
 from plate_nets.networks.checkpoint import save_weights
 from plate_nets.networks.registry import NETWORKS
 from training.command import errors_in_one_line
@@ -26,7 +26,7 @@ def main(
     ] = None,
     scheme: Annotated[
         str, typer.Option(help="Scheme that the reader is trained for (built-in name or TOML file).")
-    ] = DEFAULT_SCHEME,
+    ] = MAIN_SCHEME,
 ) -> None:
     """Average weights. An optional part, such as the head for vehicles, is averaged over the files that have it."""
     shares = share or [1.0] * len(files)

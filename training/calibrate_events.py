@@ -10,7 +10,7 @@ from rich.table import Table
 
 from plate_nets.cameras.fusion import FusionSettings
 from plate_nets.cameras.stay import CarSettings
-from plate_nets.countries import DEFAULT_SCHEME, load_scheme
+from plate_nets.countries import MAIN_SCHEME, load_scheme
 from plate_nets.evaluation.calibration import log_loss
 from plate_nets.evaluation.evidence import evidence_path, stored_or_read
 from plate_nets.evaluation.video import VideoOutcome, at_rate, find_clips, judge, read_clip
@@ -29,7 +29,7 @@ def main(
     rate: Annotated[float, typer.Option(min=0.1, help="Frames per second to read.")] = 9,
     scheme: Annotated[
         str, typer.Option(help="Countries of the plates, comma-separated (built-in name or TOML file).")
-    ] = DEFAULT_SCHEME,
+    ] = MAIN_SCHEME,
 ) -> None:
     """Judge the clips at several temperatures; the best is the value for `FusionSettings.temperature`."""
     console = Console()

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from plate_nets.common.errors import PlateError
-from plate_nets.countries import default_scheme
+from plate_nets.countries import main_scheme
 from plate_nets.networks.checkpoint import read_metadata, save_weights
 from plate_nets.networks.conversion.conversion import record
 from plate_nets.networks.conversion.table import conversions
@@ -22,11 +22,11 @@ def main(
     for path in files:
         if path.stem not in NETWORKS:
             raise PlateError(f"{path}: expected a file named after one of {', '.join(NETWORKS)}")
-        network = NETWORKS[path.stem].load(default_scheme(), path)
+        network = NETWORKS[path.stem].load(main_scheme(), path)
         metadata = read_metadata(path)
         committed = NETWORKS[path.stem].weights
         save_weights(network, committed, metadata)
-        record(conversions(default_scheme())[path.stem])
+        record(conversions(main_scheme())[path.stem])
         typer.echo(f"{path} -> {committed}")
 
 

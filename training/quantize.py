@@ -20,7 +20,7 @@ from rich.progress import track
 
 from plate_nets.common.errors import PlateError
 from plate_nets.contract import READERS, YOLO
-from plate_nets.countries import DEFAULT_SCHEME, PlateScheme, load_schemes
+from plate_nets.countries import MAIN_SCHEME, PlateScheme, load_schemes
 from plate_nets.evaluation.dataset import read_photo
 from plate_nets.evaluation.evaluate import pictures_below
 from plate_nets.networks.checkpoint import read_metadata, save_weights
@@ -136,7 +136,7 @@ def main(
     weights: Annotated[Path, typer.Argument(help="Weights of a network; the ranges are written into the file.")],
     pictures: Annotated[list[Path], typer.Option(help="Folder of photos, labelled or not. Repeatable.")],
     count: Annotated[int, typer.Option(min=1, help="How many photos to read, chosen at random.")] = 300,
-    scheme: Annotated[str, typer.Option(help="Countries to read, comma-separated.")] = DEFAULT_SCHEME,
+    scheme: Annotated[str, typer.Option(help="Countries to read, comma-separated.")] = MAIN_SCHEME,
     network: Annotated[str, typer.Option(help="Network of the weights. Default: the name of the file.")] = "",
 ) -> None:
     """Measure the ranges of a network's layers on photos, so that it can run in int8."""

@@ -11,7 +11,7 @@ from plate_nets.client.transports import ServerAccess, open_transport
 from plate_nets.client.transports.calls import Input, infer
 from plate_nets.common.contexts import Closing
 from plate_nets.contract import FRAME, IMAGE, LPRNET, STN, VEHICLE_ROWS, YOLO, ModelSpec
-from plate_nets.countries import default_scheme
+from plate_nets.countries import main_scheme
 from plate_nets.recognition.decoding import DecodingSettings
 from plate_nets.recognition.pipeline import PlateReader, split_rows, take_rows
 from plate_nets.recognition.schemes import SchemeDecoder
@@ -35,7 +35,7 @@ class ClientChain(Closing):
             self._detect,
             partial(self._one, STN),
             {LPRNET.name: partial(self._one, LPRNET)},
-            SchemeDecoder([default_scheme()], decoding),
+            SchemeDecoder([main_scheme()], decoding),
             split_rows,
             take_rows,
             look_again=looks_at,

@@ -17,7 +17,7 @@ from benchmarks.callers.caller import CallerFactory
 from benchmarks.callers.pictures import Picture
 from plate_nets.common.contexts import Closing
 from plate_nets.contract import LPRNET, YOLO
-from plate_nets.countries import default_scheme
+from plate_nets.countries import main_scheme
 from plate_nets.networks.registry import NETWORKS
 from plate_nets.networks.runtimes.detector import Pictures
 from plate_nets.networks.runtimes.networks import first_versions, load_converted
@@ -121,7 +121,7 @@ def bare_networks(local: InProcess, picture: Picture) -> dict[str, CallerFactory
 
 def _torchscript(name: str, given: NDArray[Any]) -> Run:
     """A network of the committed weights, traced and frozen."""
-    network = NETWORKS[name].load(default_scheme())
+    network = NETWORKS[name].load(main_scheme())
     example = torch.from_numpy(given)
     example = example.permute(0, 3, 1, 2).float() if name == YOLO.name else example
     frozen = torch.jit.freeze(torch.jit.trace(network, example))  # type: ignore[no-untyped-call]

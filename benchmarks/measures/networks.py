@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.jit._trace import TracerWarning
 
 from plate_nets.contract import YOLO
-from plate_nets.countries import default_scheme
+from plate_nets.countries import main_scheme
 from plate_nets.networks.registry import NETWORKS
 from plate_nets.networks.runtimes.openvino import compile_torch
 from plate_nets.triton.backend.settings import NetworkSettings, thread_count
@@ -49,8 +49,8 @@ def measure_networks(seconds: float, progress: Progress) -> list[dict[str, Any]]
 
 
 def _forms(name: str, given: Tensor, threads: int) -> Iterator[tuple[str, Run]]:
-    network = NETWORKS[name].load(default_scheme()).to(given.device)
-    last = NETWORKS[name].load(default_scheme()).to(given.device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    network = NETWORKS[name].load(main_scheme()).to(given.device)
+    last = NETWORKS[name].load(main_scheme()).to(given.device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     with _quiet(), torch.inference_mode():
         traced = torch.jit.trace(network, given, check_trace=False)  # type: ignore[no-untyped-call]
         scripted = torch.jit.script(network)

@@ -14,14 +14,14 @@ from plate_nets.contract import (
     TensorSpec,
     models,
 )
-from plate_nets.countries import default_scheme
+from plate_nets.countries import main_scheme
 from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, STEPS
 
 PACKAGE = Path(__file__).resolve().parents[1]
 """The package that the Python models of the variants import; Triton's stubs must find it."""
 MODEL_REPOSITORY = PACKAGE / "model_repository"
 
-_LOGITS = models(default_scheme())[LPRNET.name].outputs[0].dims
+_LOGITS = models(main_scheme())[LPRNET.name].outputs[0].dims
 _BGR = (CROP_HEIGHT, CROP_WIDTH, 3)
 _TEXT = (STEPS,)
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from benchmarks.variants.contract import PLATE_POST, PLATE_PRE
 from benchmarks.variants.plate_text import GreedyText, NormalizedCrops
-from plate_nets.countries import default_scheme
+from plate_nets.countries import main_scheme
 from plate_nets.networks.conversion.conversion import Conversion, Mode
 from plate_nets.networks.conversion.table import BATCHES
 from plate_nets.networks.runtimes.networks import released
@@ -30,7 +30,7 @@ CONVERSIONS = {
         Conversion(
             PLATE_POST.name,
             released(Path(), PLATE_POST.name),
-            partial(GreedyText, default_scheme()),
+            partial(GreedyText, main_scheme()),
             None,
             tuple((batch, *PLATE_POST.inputs[0].dims) for batch in BATCHES),
             -9.0,

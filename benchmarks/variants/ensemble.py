@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from benchmarks.variants.contract import ENSEMBLE_CROPS, ENSEMBLE_PLATES
 from plate_nets.common.errors import PlateError
 from plate_nets.contract import CROP_DIMS, ModelSpec
-from plate_nets.countries import default_scheme
+from plate_nets.countries import main_scheme
 from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder
 from plate_nets.recognition.pipeline import join
 from plate_nets.recognition.quads import lines_of
@@ -38,7 +38,7 @@ class EnsemblePlates:
         try:
             refuse_unknown(model.name, model.parameters, DecodingSettings)
             settings = read_settings(DecodingSettings, model.name, model.parameters)
-            self._decoder = PlateDecoder(default_scheme(), settings)
+            self._decoder = PlateDecoder(main_scheme(), settings)
         except PlateError as error:
             raise start_fault(error) from error
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from plate_nets.client import PlateClient
 from plate_nets.client.url import WireProtocol
-from plate_nets.countries import DEFAULT_SCHEME, load_schemes
+from plate_nets.countries import default_schemes, load_schemes
 from plate_nets.recognition.decoding import DecodingSettings
 from plate_nets.recognition.detection import DetectionSettings
 from plate_nets.recognition.local import LocalReader
@@ -29,6 +29,7 @@ class ReaderSettings:
     """A reader in the worker's process on OpenVINO, or, with addresses, one or several Triton servers.
 
     ``threads``, ``detection``, ``decoding``: for a reader in the process; a server has its own settings.
+    ``scheme``: what to read, as for `load_schemes`; None: what the server reads, or in the process the default.
     ``timeout``: seconds to wait for the server's answer. ``sure``: the minimum confidence of a text; None: the reader's
     own setting. ``vehicles``: whether plates come with their vehicles. ``limits``: larger photos are refused.
 
@@ -39,7 +40,7 @@ class ReaderSettings:
     urls: tuple[str, ...] = ()
     protocol: WireProtocol = "http"
     timeout: float = 30.0
-    scheme: str = DEFAULT_SCHEME
+    scheme: str | None = None
     threads: int = 1
     sure: float | None = None
     vehicles: bool = False
@@ -68,10 +69,10 @@ class ReaderSettings:
         Raises:
             PlateError: the server does not answer, or the networks are missing.
         """
-        schemes = load_schemes(self.scheme)
+        schemes = () if self.scheme is None else load_schemes(self.scheme)
         if not self.urls:
             local = LocalReader(
-                scheme=schemes,
+                scheme=schemes or default_schemes(),
                 detection=self.detection,
                 decoding=self.decoding,
                 limits=self.limits,

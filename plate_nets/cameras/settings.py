@@ -150,7 +150,7 @@ class WatcherSettings:
     """Its lines are replaced by those of each camera."""
     gate: GateSettings = field(default_factory=GateSettings)
     scheme: PlateScheme | None = None
-    """The plates that the reader reads; by default Russia's."""
+    """The plates that the reader reads; by default all countries."""
     watch_lists: tuple[WatchList, ...] = ()
     pictures: PictureSettings | None = None
     """Where to store pictures of events; None: nowhere."""

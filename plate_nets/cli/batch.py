@@ -9,10 +9,9 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from plate_nets.cli.options import Details, NamedSchemes, Protocol, Sure, Timeout, Urls, Vehicles, check_detail
+from plate_nets.cli.options import Details, Protocol, Schemes, Sure, Timeout, Urls, Vehicles, check_detail
 from plate_nets.cli.output import counted
 from plate_nets.cli.readers import frame_limits, local_settings
-from plate_nets.countries import DEFAULT_SCHEME
 from plate_nets.triton.backend.quota import usable_cores
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ def batch(
     protocol: Protocol = "http",
     timeout: Timeout = 30.0,
     column: Annotated[str, typer.Option(help="Column of a Parquet file that holds paths or photos.")] = "",
-    scheme: NamedSchemes = DEFAULT_SCHEME,
+    scheme: Schemes = None,
     sure: Sure = None,
     detail: Details = None,
     vehicles: Vehicles = False,

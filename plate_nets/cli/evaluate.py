@@ -12,11 +12,11 @@ from rich.console import Console
 from rich.progress import track
 
 from plate_nets.cli.evaluate_video import RATES, evaluate_video
-from plate_nets.cli.options import NamedSchemes
+from plate_nets.cli.options import Schemes
 from plate_nets.cli.output import counted, write_figures
 from plate_nets.common.errors import InputError
 from plate_nets.common.extras import needs
-from plate_nets.countries import DEFAULT_SCHEME, PlateScheme, joined, load_schemes
+from plate_nets.countries import DEFAULT_SCHEMES, MAIN_SCHEME, PlateScheme, joined, load_schemes
 from plate_nets.networks.runtimes.networks import Networks, Runtime
 from plate_nets.recognition.decoding import DecodingSettings
 
@@ -62,7 +62,7 @@ def evaluate(
     sure: Annotated[
         float, typer.Option(help="How certain a text must be, 0 to 1.", min=0, max=1)
     ] = DecodingSettings().sure,
-    scheme: NamedSchemes = DEFAULT_SCHEME,
+    scheme: Schemes = None,
     runtime: Annotated[
         Runtime, typer.Option(help="What runs the networks: OpenVINO, or torch with the committed weights.")
     ] = "openvino",
@@ -97,7 +97,7 @@ def evaluate(
     if video is not None:
         with needs("evaluate", "an evaluation"):
             from plate_nets.recognition.local import LocalReader
-        schemes = load_schemes(scheme)
+        schemes = load_schemes(DEFAULT_SCHEMES if scheme is None else scheme)
         reader = LocalReader(scheme=schemes, runtime=runtime)
         evaluate_video(video, truth, rates, joined(schemes), reader, json_file, evidence)
         return
@@ -123,7 +123,8 @@ def evaluate(
 
     console = Console(stderr=str(json_file) == "-")
     progress = partial(track, console=Console(stderr=True), transient=True)
-    schemes = load_schemes(scheme)
+    usual = MAIN_SCHEME if networks else DEFAULT_SCHEMES  # another reader in the folder takes the place of the main one
+    schemes = load_schemes(usual if scheme is None else scheme)
     plates = joined(schemes)
     labelled = load_dataset(dataset, strict=strict)
     photos = list(labelled.photos())

@@ -9,12 +9,12 @@ from typing import Annotated
 
 import typer
 
-from plate_nets.cli.options import NamedSchemes
+from plate_nets.cli.options import Schemes
 from plate_nets.cli.output import counted
 from plate_nets.common.atomic_files import whole_folder
 from plate_nets.common.errors import InputError
 from plate_nets.common.extras import needs
-from plate_nets.countries import DEFAULT_SCHEME, joined, load_schemes
+from plate_nets.countries import DEFAULT_SCHEMES, joined, load_schemes
 from plate_nets.events.sinks.sqlite_file import reason
 
 events = typer.Typer(help="Turn corrected events of cameras into labels for training.", no_args_is_help=True)
@@ -31,7 +31,7 @@ def export(
             help="Folder with the events' pictures, as in `plates web --pictures`.", exists=True, file_okay=False
         ),
     ] = Path("pictures"),
-    scheme: NamedSchemes = DEFAULT_SCHEME,
+    scheme: Schemes = None,
     any_text: Annotated[
         bool, typer.Option("--any-text", help="Also export corrections that fit no format of --scheme.")
     ] = False,
@@ -42,7 +42,7 @@ def export(
         from plate_nets.web.labels import label_rows
         from plate_nets.web.store import EventStore
 
-    formats = None if any_text else joined(load_schemes(scheme))
+    formats = None if any_text else joined(load_schemes(DEFAULT_SCHEMES if scheme is None else scheme))
     left_out: Counter[str] = Counter()
     written = 0
     try:

@@ -35,17 +35,9 @@ Schemes = Annotated[
     typer.Option(
         "--scheme",
         help="Countries to read, comma-separated (built-in name, group or TOML file). The most certain reading wins. "
-        "Default: those of the server, which reads russia unless you change it.",
+        "Default: world, or what the server at --url reads.",
         envvar=SCHEME_VARIABLE,
         show_default=False,
-    ),
-]
-NamedSchemes = Annotated[
-    str,
-    typer.Option(
-        "--scheme",
-        help="Countries to read, comma-separated (built-in name, group or TOML file).",
-        envvar=SCHEME_VARIABLE,
     ),
 ]
 Details = Annotated[
@@ -97,6 +89,8 @@ def check_detail(detail: Detail | None, url: Sequence[str] | str | None) -> None
 
 def use_schemes(names: str | None) -> tuple[PlateScheme, ...]:
     """The schemes named by --scheme, or none without it; a server that this process starts reads them too.
+
+    None are those of the server, or in this process the default.
 
     Raises:
         SchemeError: unknown scheme.

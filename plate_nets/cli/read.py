@@ -44,7 +44,8 @@ from plate_nets.client import PlateClient
 from plate_nets.common.errors import InputError, ModelDied, PlateError, ServerUnavailable
 from plate_nets.common.extras import needs
 from plate_nets.common.intake.files import read_file
-from plate_nets.countries import PlateScheme, default_scheme
+from plate_nets.countries import PlateScheme
+from plate_nets.countries.designs import UNKNOWN
 from plate_nets.recognition.encoded import SUFFIXES
 from plate_nets.recognition.left_out import LeftOut
 from plate_nets.recognition.reader import VehicleReader, check_sure
@@ -112,6 +113,7 @@ def read(
         check_sure(sure)  # checked before a server starts
     shaped = _shaped(aspect)
     failed = 0
+    seen: set[str] = set()
     with ExitStack() as stack:
         outputs: list[Output] = [stack.enter_context(JsonOutput() if json else LineOutput())]
         if csv:
@@ -125,10 +127,13 @@ def read(
         for source in _progress(sources):
             picture = read_picture(reader, source, recover, sure, vehicles)
             failed += picture.error is not None
+            seen.update(plate.reading.scheme for plate in picture.plates if plate.country not in ("", UNKNOWN))
             for output in outputs:
                 output.write(picture)
     if note := left_out.note():
         typer.echo(f"plates: {note}", err=True)
+    if len(seen) == 1 and not schemes and not url:
+        typer.echo(f"plates: all plates are of one country: --scheme {seen.pop()} reads these alone", err=True)
     if failed:
         typer.echo(f"plates: {failed} of {counted(len(sources), 'picture')} failed", err=True)
         raise typer.Exit(SOME_FAILED)
@@ -212,7 +217,7 @@ def _open_reader(
 ) -> tuple[VehicleReader, Callable[[], None]]:
     """The reader, and how to recover after a process of it died: restart it, or wait until it is healed."""
     if reads_in_process(local, urls):
-        return local_reader(schemes or default_scheme(), repository), lambda: None
+        return local_reader(schemes, repository), lambda: None
     if not urls:
         # This command is its only client, so nothing is in flight at its end.
         server = EmbeddedTriton(repository, server=default_kind(), log=log, exit_timeout=0)

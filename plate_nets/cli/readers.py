@@ -13,7 +13,7 @@ from plate_nets.client import PlateClient
 from plate_nets.common.errors import InputError, MissingExtra, ServerStartError
 from plate_nets.common.extras import needs
 from plate_nets.contract import PLATE_RECOGNITION, YOLO
-from plate_nets.countries import PlateScheme
+from plate_nets.countries import PlateScheme, default_schemes
 from plate_nets.recognition.health import check_health
 from plate_nets.recognition.reader import FrameLimits
 from plate_nets.triton.backend.settings import read_settings
@@ -47,8 +47,10 @@ def reads_in_process(local: bool, url: str | Sequence[str] | None) -> bool:
     return False
 
 
-def local_reader(schemes: PlateScheme | Sequence[PlateScheme], repository: Path | None) -> "LocalReader":
+def local_reader(schemes: Sequence[PlateScheme], repository: Path | None) -> "LocalReader":
     """A reader in this process, loaded and checked; the environment configures it as it does a server.
+
+    Without schemes, it reads the default.
 
     Raises:
         ContractError, InputError: an invalid setting in the environment.
@@ -58,7 +60,7 @@ def local_reader(schemes: PlateScheme | Sequence[PlateScheme], repository: Path 
     """
     with needs("local", "reading in this process"):
         from plate_nets.recognition.local import LocalReader
-    reader = LocalReader(scheme=schemes, repository=repository, **local_settings())
+    reader = LocalReader(scheme=schemes or default_schemes(), repository=repository, **local_settings())
     with waiting("Loading the models"):
         check_health(reader)
     return reader

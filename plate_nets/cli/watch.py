@@ -24,8 +24,8 @@ from plate_nets.cli.options import (
     Local,
     Log,
     ModelRepository,
-    NamedSchemes,
     Protocol,
+    Schemes,
     Timeout,
     Urls,
     Vehicles,
@@ -37,7 +37,7 @@ from plate_nets.cli.readers import camera_client, frame_limits, local_reader, re
 from plate_nets.client import PlateClient
 from plate_nets.common.errors import InputError, ModelDied, SourceError
 from plate_nets.common.extras import needs
-from plate_nets.countries import DEFAULT_SCHEME, PlateScheme, joined
+from plate_nets.countries import PlateScheme, default_schemes, joined
 from plate_nets.recognition.reader import Reader
 from plate_nets.triton.server import EmbeddedTriton
 from plate_nets.triton.server.installation import default_kind
@@ -167,7 +167,7 @@ def watch(
         typer.Option(help="Serve /health and /metrics on this port; 0 picks a free one.", min=0, max=65535),
     ] = None,
     address: Annotated[str, typer.Option(help="Address that --metrics-port listens on.")] = "127.0.0.1",
-    scheme: NamedSchemes = DEFAULT_SCHEME,
+    scheme: Schemes = None,
     detail: Details = None,
     timeout: Timeout = 30.0,
     model_repository: ModelRepository = None,
@@ -260,7 +260,7 @@ def watch(
             Watcher(
                 reader,
                 plan.cameras,
-                plan.watching(joined(schemes), _watch_lists(plan, say)),
+                plan.watching(joined(schemes or default_schemes()), _watch_lists(plan, say)),
                 notice=lambda camera, line: say(names.get(camera, camera), line),
                 on_frame=recording.write if recording else None,
             )

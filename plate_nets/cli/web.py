@@ -17,7 +17,7 @@ from plate_nets.cli.options import (
     Local,
     Log,
     ModelRepository,
-    NamedSchemes,
+    Schemes,
     Timeout,
     Url,
     use_detail,
@@ -29,7 +29,7 @@ from plate_nets.client import PlateClient
 from plate_nets.common.errors import InputError, ServerError
 from plate_nets.common.extras import needs
 from plate_nets.common.intake.files import read_secret
-from plate_nets.countries import DEFAULT_SCHEME, PlateScheme, joined
+from plate_nets.countries import PlateScheme, default_schemes, joined
 from plate_nets.triton.server import EmbeddedTriton
 from plate_nets.triton.server.installation import default_kind
 from plate_nets.triton.supervision.events import Status
@@ -89,7 +89,7 @@ def web(
     rate: Annotated[
         float, typer.Option(help="Pictures per second that one token may send, after the first 200.", min=0.01)
     ] = 20.0,
-    scheme: NamedSchemes = DEFAULT_SCHEME,
+    scheme: Schemes = None,
     detail: Details = None,
     timeout: Timeout = 30.0,
     model_repository: ModelRepository = None,
@@ -140,7 +140,7 @@ def open_backend(
     """Open the reader; an embedded server comes with its supervisor, which the caller runs."""
     from plate_nets.web.health import Backend
 
-    scheme = joined(schemes)
+    scheme = joined(schemes or default_schemes())
     if reads_in_process(local, url):
         return Backend(local_reader(schemes, repository), "local", scheme=scheme), None
     if url:

@@ -35,7 +35,7 @@ from plate_nets.contract import (
     VEHICLE_ROWS,
     YOLO,
 )
-from plate_nets.countries import DEFAULT_SCHEME, PlateScheme, load_scheme
+from plate_nets.countries import MAIN_SCHEME, PlateScheme, load_scheme
 from plate_nets.recognition.options import ReadOptions
 from plate_nets.recognition.quads import lines_of
 from plate_nets.recognition.reader import FrameLimits, check_bytes, check_frame, check_size
@@ -62,8 +62,9 @@ class PlateClient(Closing):
         ca: PEM file of the authority behind an encrypted server's certificate; by default the system's authorities.
         shared_memory: pass pictures in shared memory to a server on this machine, which needs its control key.
         control_key: the key of the server's restricted endpoints; by default PLATES_CONTROL_KEY.
-        scheme: countries to read; by default all that the server reads. The most certain reading wins. The formats of
-            its scheme give its `format`, which is empty if the package does not know the scheme.
+        scheme: countries to read; by default all that the server reads, with the country of each plate. The most
+            certain reading wins. The formats of its scheme give its `format`, which is empty if the package does not
+            know the scheme.
         limits: larger pictures are refused before they are sent. Change them if the server's limits are changed.
     """
 
@@ -125,6 +126,7 @@ class PlateClient(Closing):
         appearance: bool = False,
         sure: float | None = None,
         vehicles: bool = False,
+        schemes: Sequence[PlateScheme] = (),
     ) -> list[Plate]:
         """A picture -> its plates, highest detector score first.
 
@@ -133,13 +135,14 @@ class PlateClient(Closing):
                 HEIC or AVIF file.
             evidence: also return the ``logits`` of each plate and the ``characters`` of its reading, 1.7 kB more per
                 plate.
-            appearance: also return the country and the colour of each plate; a client of several schemes always does.
+            appearance: also return the country and the colour of each plate, as always unless only one scheme is named.
             sure: the minimum confidence of a text, between 0 and 1; by default the server's.
             vehicles: also find the ``vehicle`` of each plate.
+            schemes: the countries to read; by default those of the client.
 
         Raises:
-            InputError: the picture cannot be accepted (InputTooLarge: because of its size), or ``sure`` is not a
-                probability; the message says what was expected.
+            InputError: the picture cannot be accepted (InputTooLarge: because of its size), ``sure`` is not a
+                probability, or the server does not read one of the ``schemes``; the message says what was expected.
             DeadlineExceeded: no answer in time.
             ServerUnavailable: no attempt was answered: nothing is at the address, a model is being loaded or healed, or
                 (ServerOverloaded) the server is too busy.
@@ -149,7 +152,7 @@ class PlateClient(Closing):
             AccessDenied: a token is missing or wrong.
             ServerError: the server failed.
         """
-        return self._scene(image, self._options(evidence, appearance, sure, vehicles)).plates
+        return self._scene(image, self._options(evidence, appearance, sure, vehicles, schemes)).plates
 
     def scene(
         self, image: Frame | bytes, *, evidence: bool = False, appearance: bool = False, sure: float | None = None
@@ -157,10 +160,12 @@ class PlateClient(Closing):
         """A picture -> its plates as from `read`, and its vehicles, even those without a plate. Raises the same."""
         return self._scene(image, self._options(evidence, appearance, sure, vehicles=True))
 
-    def _options(self, evidence: bool, appearance: bool, sure: float | None, vehicles: bool) -> ReadOptions:
-        names = ",".join(scheme.name for scheme in self.schemes)
-        several = len(self.schemes) > 1
-        return ReadOptions(evidence, appearance or several, schemes=names, sure=sure, vehicles=vehicles)
+    def _options(
+        self, evidence: bool, appearance: bool, sure: float | None, vehicles: bool, schemes: Sequence[PlateScheme] = ()
+    ) -> ReadOptions:
+        named = schemes or self.schemes
+        names = ",".join(scheme.name for scheme in named)
+        return ReadOptions(evidence, appearance or len(named) != 1, names, sure, vehicles)
 
     def _scene(self, image: Frame | bytes, options: ReadOptions) -> Scene:
         if isinstance(image, (bytes, bytearray, memoryview)):
@@ -239,7 +244,7 @@ def plates(outputs: Mapping[str, NDArray[Any]], schemes: Iterable[PlateScheme] =
         outputs.get(LOGITS.name, [None] * count),
         outputs.get(CORNERS.name, np.empty((count, 0), np.float32)),
         lines_of(outputs[CORNERS.name].reshape(-1, 4, 2)) if CORNERS.name in outputs else np.ones(count, np.intp),
-        outputs[SCHEMES.name].reshape(-1) if SCHEMES.name in outputs else [DEFAULT_SCHEME.encode()] * count,
+        outputs[SCHEMES.name].reshape(-1) if SCHEMES.name in outputs else [MAIN_SCHEME.encode()] * count,
         _appearances(outputs, count),
         strict=True,
     )

@@ -2,22 +2,26 @@
 
 from plate_nets.countries.scheme import PlateFormat, PlateScheme, joined
 from plate_nets.countries.scheme_file import (
-    DEFAULT_SCHEME,
-    default_scheme,
+    DEFAULT_SCHEMES,
+    MAIN_SCHEME,
+    default_schemes,
     group,
     load_scheme,
     load_schemes,
+    main_scheme,
     own_reader,
 )
 
 __all__ = [
-    "DEFAULT_SCHEME",
+    "DEFAULT_SCHEMES",
+    "MAIN_SCHEME",
     "PlateFormat",
     "PlateScheme",
-    "default_scheme",
+    "default_schemes",
     "group",
     "joined",
     "load_scheme",
     "load_schemes",
+    "main_scheme",
     "own_reader",
 ]

@@ -14,7 +14,10 @@ from plate_nets.countries.scheme import MOST_WORK, Codes, PlateFormat, PlateSche
 from plate_nets.countries.table import Table
 from plate_nets.types import STEPS
 
-DEFAULT_SCHEME = "russia"
+DEFAULT_SCHEMES = "world"
+"""What is read if nobody names schemes, as for `load_schemes`."""
+MAIN_SCHEME = "russia"
+"""The scheme that the main reader, `lprnet`, is trained for."""
 _SUFFIX = ".toml"
 _COUNTRY = re.compile("([a-z]{2})?")
 _GROUP = re.compile("[a-z_]+")
@@ -26,9 +29,14 @@ _MOST_CODES = 100_000
 """Texts of a part whose codes are listed."""
 
 
-def default_scheme() -> PlateScheme:
-    """The scheme that is read by default."""
-    return load_scheme(DEFAULT_SCHEME)
+def main_scheme() -> PlateScheme:
+    """The scheme that the main reader, `lprnet`, is trained for."""
+    return load_scheme(MAIN_SCHEME)
+
+
+def default_schemes() -> tuple[PlateScheme, ...]:
+    """The schemes that are read if nobody names others."""
+    return load_schemes(DEFAULT_SCHEMES)
 
 
 def load_scheme(name: str, folder: Path = Path()) -> PlateScheme:
@@ -105,7 +113,7 @@ def group(name: str) -> tuple[PlateScheme, ...]:
 
 def own_reader(schemes: Iterable[PlateScheme]) -> PlateScheme:
     """The first of the schemes with its own reader, whose STN serves all; Russia's if there is none."""
-    return next((scheme for scheme in schemes if not scheme.reader), default_scheme())
+    return next((scheme for scheme in schemes if not scheme.reader), main_scheme())
 
 
 def _scheme(table: Table) -> PlateScheme:

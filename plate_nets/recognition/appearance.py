@@ -29,6 +29,10 @@ _ELSEWHERE = 0.1
 """How often plates of other countries carry a text of this country's format, relative to its own. A guess."""
 _SURE = 0.5
 """The minimum probability of a country for it to be named."""
+_DECIDED = 0.95
+"""From this probability of a design on, the plate's text is one of that country: of 562 right texts of nine countries'
+crops, none was of another country."""
+_COUNTRIES = {design.partition(" ")[0] for design in DESIGNS}
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,18 @@ class Appearance:
     def possible(self, classes: Sequence[int]) -> bool:
         """Whether the plate may have one of these designs; the class of `UNKNOWN` is always possible."""
         return CLASSES[UNKNOWN] in classes or float(self.designs[classes].max()) >= _IMPROBABLE
+
+    def contradicts(self, reading: Reading, schemes: Sequence[PlateScheme]) -> bool:
+        """Whether the design is certainly that of another country than those of a reading, so that a part is not read.
+
+        It says nothing about a country whose design the network does not know.
+        """
+        design = int(self.designs.argmax())
+        country = DESIGNS[design].partition(" ")[0]
+        names = reading.schemes or (reading.scheme,)
+        own = {scheme.country for scheme in schemes if scheme.name in names} - {""}
+        decided = float(self.designs[design]) >= _DECIDED and country != UNKNOWN
+        return decided and country not in own and own <= _COUNTRIES
 
     def describe(self, reading: Reading, schemes: Sequence[PlateScheme]) -> Reading:
         """Add the ground colour to a reading and, if it has a text, the country.

@@ -16,11 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plate_nets.common.errors import ContractError
-from plate_nets.countries import PlateScheme
+from plate_nets.countries import PlateScheme, designs
 from plate_nets.countries.scheme import UNKNOWN, Rest
 from plate_nets.recognition.appearance import LEAST_FAVOUR, Appearance, Favour
 from plate_nets.types import STEPS, Lines, Logits, Reading
 
+DOUBTED = 0.5
+"""The maximum confidence if a symbol may be missing, see `quads.doubtful` and `Appearance.contradicts`: too low for a
+text."""
 _NEGLIGIBLE = 1e-4
 """A symbol with a lower probability at a step extends no prefix, because the text could not become certain."""
 _BLANK_ONLY = 30.0
@@ -237,6 +240,12 @@ def at_height(reading: Reading, height: float, settings: DecodingSettings) -> Re
     characters = tuple(character ** (1 + below) for character in reading.characters)
     lowered = replace(reading, confidence=reading.confidence ** (1 + below), characters=characters)
     return lowered if lowered.confidence >= settings.sure else replace(lowered, text="", format="", schemes=())
+
+
+def unsure(reading: Reading) -> Reading:
+    """The same reading without a text, and with a confidence of at most `DOUBTED`."""
+    known = replace(reading, country=designs.UNKNOWN, country_confidence=0.0) if reading.country else reading
+    return replace(known, text="", format="", schemes=(), confidence=min(reading.confidence, DOUBTED))
 
 
 def _reading(best: Candidate, scheme: PlateScheme, sure: bool) -> Reading:

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from plate_nets.common.errors import ServerError
-from plate_nets.countries import DEFAULT_SCHEME
+from plate_nets.countries import MAIN_SCHEME
 from plate_nets.recognition.reader import GatedReader
 
 _NONCE = 8
@@ -48,7 +48,7 @@ def check_health(reader: GatedReader, texts: bool | None = None) -> None:
     image = known.image + secrets.token_bytes(_NONCE)
     readings = [plate.reading for plate in reader.read(image, sure=_SURE)]
     if texts is None:
-        texts = not readings or any(reading.scheme in ("", DEFAULT_SCHEME) for reading in readings)
+        texts = not readings or any(reading.scheme in ("", MAIN_SCHEME) for reading in readings)
     found = sorted(reading.text or f"unread, perhaps {reading.best}" for reading in readings)
     if found != sorted(known.texts) if texts else len(found) != len(known.texts):
         raise ServerError(

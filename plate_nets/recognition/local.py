@@ -11,7 +11,7 @@ from typing import Any, get_args
 from plate_nets.common.errors import InputError
 from plate_nets.common.extras import needs
 from plate_nets.contract import reader_of
-from plate_nets.countries import PlateScheme, default_scheme
+from plate_nets.countries import PlateScheme, default_schemes
 from plate_nets.networks.runtimes.networks import (
     Networks,
     Runtime,
@@ -42,8 +42,8 @@ class LocalReader:
     may share a reader; they take turns.
     """
 
-    scheme: PlateScheme | Sequence[PlateScheme] = field(default_factory=default_scheme)
-    """The plates to read: one scheme or several, which the networks must be trained for."""
+    scheme: PlateScheme | Sequence[PlateScheme] = field(default_factory=default_schemes)
+    """The plates to read: one scheme or several, which the networks must be trained for; by default `world`."""
     runtime: Runtime = "openvino"
     """"openvino": the converted networks of the model repository; "torch": the committed weights, eager. Both on the
     CPU."""
@@ -78,6 +78,7 @@ class LocalReader:
         appearance: bool = False,
         sure: float | None = None,
         vehicles: bool = False,
+        schemes: Sequence[PlateScheme] = (),
         stages: Stages = nullcontext,
     ) -> list[Plate]:
         """A picture -> its plates, highest detector score first.
@@ -89,15 +90,17 @@ class LocalReader:
             appearance: also return the country and the colour of each plate; a reader of several schemes always does.
             sure: the minimum confidence of a text, between 0 and 1; by default that of ``decoding``.
             vehicles: also find the ``vehicle`` of each plate.
+            schemes: the countries to read, of those of the reader; by default all.
             stages: a context manager that is entered around each stage, see `recognition.stages`: "decode", and the
                 stages of `PlateReader` and `PlateFinder`.
 
         Raises:
-            InputError: the picture cannot be accepted (InputTooLarge: because of its size), or ``sure`` is not a
-                probability; the message says what was expected.
+            InputError: the picture cannot be accepted (InputTooLarge: because of its size), ``sure`` is not a
+                probability, or the reader has none of the ``schemes``; the message says what was expected.
             WeightsError: a network is missing, damaged, or not converted yet.
         """
-        options = ReadOptions(evidence, appearance, sure=sure, vehicles=vehicles)
+        names = ",".join(scheme.name for scheme in schemes)
+        options = ReadOptions(evidence, appearance, names, sure, vehicles)
         return self._scene(image, options, stages).plates
 
     def scene(

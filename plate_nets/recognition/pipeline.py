@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from plate_nets.common.errors import ContractError
 from plate_nets.contract import LPRNET, STN
 from plate_nets.countries import PlateScheme
-from plate_nets.countries.designs import UNKNOWN
 from plate_nets.recognition.appearance import Appearance, appearances
-from plate_nets.recognition.decoding import at_height, nothing_seen
+from plate_nets.recognition.decoding import at_height, nothing_seen, unsure
 from plate_nets.recognition.options import ReadOptions
 from plate_nets.recognition.quads import Quads, doubtful, line_heights, lines_of, quad_size
 from plate_nets.recognition.reader import check_sure
@@ -46,9 +45,6 @@ CHUNK = min(STN.max_batch_size, LPRNET.max_batch_size)
 
 _CACHED = 8
 """The number of decoders to keep for callers who set their own minimum confidence."""
-
-DOUBTED = 0.5
-"""The maximum confidence if a symbol may be missing, see `quads.doubtful`: too low for a text."""
 
 _Outputs = tuple[NDArray[np.float32], ...]
 """The outputs of networks for one chunk."""
@@ -334,12 +330,6 @@ class PlateReader(Generic[F, T]):
                 return (self._readers[name](straight),)
 
         return np.concatenate([logits for (logits,) in self._map_chunks(ask, self._split(crops, CHUNK))])
-
-
-def unsure(reading: Reading) -> Reading:
-    """The same reading without a text, and with a confidence of at most `DOUBTED`."""
-    known = replace(reading, country=UNKNOWN, country_confidence=0.0) if reading.country else reading
-    return replace(known, text="", format="", schemes=(), confidence=min(reading.confidence, DOUBTED))
 
 
 def join(

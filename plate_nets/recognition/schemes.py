@@ -12,7 +12,7 @@ from plate_nets.contract import reader_of
 from plate_nets.countries import PlateScheme, group, joined
 from plate_nets.countries.designs import classes_of
 from plate_nets.recognition.appearance import Appearance
-from plate_nets.recognition.decoding import DecodingSettings, Look, PlateDecoder
+from plate_nets.recognition.decoding import DecodingSettings, Look, PlateDecoder, unsure
 from plate_nets.types import Lines, Logits, Reading
 
 _Search = tuple[str, PlateDecoder]
@@ -214,6 +214,11 @@ def best_of(
         chosen: the schemes that were read, in the caller's order.
         appearance: the appearance of the plate, which influences the choice.
     """
+    if appearance is not None:
+        readings = [
+            unsure(reading) if reading.text and appearance.contradicts(reading, chosen) else reading
+            for reading in readings
+        ]
     candidates = [reading for reading in readings if reading.text] or readings
     possible = _schemes_of(reading for reading in candidates if reading.text)
 
@@ -242,13 +247,14 @@ def _schemes_of(readings: Iterable[Reading]) -> set[str]:
 def evidence_of(readings: Sequence[Reading], logits: Mapping[str, Logits], schemes: Sequence[PlateScheme]) -> Logits:
     """N readings and logits (N, C, 18) by the reader's name -> the logits (N, C, 18) that each reading is based on.
 
-    C is the largest number of classes of these readers; the rows of others are padded with their lowest value.
+    C is the largest number of classes of the readers of these plates; the rows of others are padded with their lowest
+    value.
 
     ``schemes``: those that were read.
     """
     if len(logits) == 1:
         return next(iter(logits.values()))
     readers = {scheme.name: reader_of(scheme).name for scheme in schemes}
-    most = max(array.shape[1] for array in logits.values())
     rows = [logits[readers[reading.scheme]][place] for place, reading in enumerate(readings)]
+    most = max(map(len, rows))
     return np.stack([np.pad(row, ((0, most - len(row)), (0, 0)), constant_values=row.min()) for row in rows])

@@ -16,7 +16,7 @@ from plate_nets.web.access import Access
 from plate_nets.web.faults import Refused, row_of
 from plate_nets.web.fetch import PictureFetcher
 from plate_nets.web.metrics import WebMetrics
-from plate_nets.web.reading import PictureReader
+from plate_nets.web.reading import PictureReader, Regions
 from plate_nets.web.uploads import Upload, Uploads, files_of
 
 _TRUE = ("1", "true", "yes")
@@ -79,9 +79,11 @@ class PictureApi:
     async def plate_reader(self, request: Request) -> Response:
         """Read one picture, `upload` or `upload_url`, in the format of Plate Recognizer's Snapshot API."""
         async with self._uploads.form(request) as form:
-            camera, timestamp = (_text(form, name) for name in ("camera_id", "timestamp"))
-            picture = await self._read_one(request, await self._uploaded(form), vehicles=True)
-        return JSONResponse(plate_recognizer.answer(picture, self._reader.scheme.country, camera, timestamp), 201)
+            camera, timestamp, config = (_text(form, name) for name in ("camera_id", "timestamp", "config"))
+            codes = [code for code in form.getlist("regions") if isinstance(code, str)]
+            regions = plate_recognizer.regions_of(codes, config, self._reader.scheme)
+            picture = await self._read_one(request, await self._uploaded(form), True, regions)
+        return JSONResponse(plate_recognizer.answer(picture, camera, timestamp), 201)
 
     async def alpr(self, request: Request) -> Response:
         """Read one picture, `upload`, in the format of CodeProject.AI Server."""
@@ -89,8 +91,10 @@ class PictureApi:
             picture = await self._read_one(request, await self._uploaded(form))
         return JSONResponse(codeproject.answer(picture))
 
-    async def _read_one(self, request: Request, upload: Upload, vehicles: bool = False) -> bodies.Picture:
-        (picture,) = await self._read(request, [upload], vehicles=vehicles)
+    async def _read_one(
+        self, request: Request, upload: Upload, vehicles: bool = False, regions: Regions | None = None
+    ) -> bodies.Picture:
+        (picture,) = await self._read(request, [upload], vehicles=vehicles, regions=regions)
         if picture.error is not None:
             raise Refused(row_of(picture.error.code), picture.error.message)
         return picture
@@ -102,9 +106,10 @@ class PictureApi:
         crops: bool = False,
         sure: float | None = None,
         vehicles: bool = False,
+        regions: Regions | None = None,
     ) -> list[bodies.Picture]:
         self._access.rate.spend(request.state.caller.name, len(uploads))
-        pictures = await self._reader.read(uploads, crops, sure, vehicles)
+        pictures = await self._reader.read(uploads, crops, sure, vehicles, regions)
         for picture in pictures:
             self._metrics.read(picture)
         return pictures

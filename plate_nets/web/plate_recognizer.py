@@ -3,14 +3,19 @@
 Field names follow https://guides.platerecognizer.com/docs/snapshot/api-reference/ . Texts are in lower case there.
 """
 
+import json
+from collections.abc import Iterable
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
 from starlette.responses import JSONResponse
 
+from plate_nets.countries import PlateScheme
 from plate_nets.countries.designs import UNKNOWN
 from plate_nets.web import bodies
 from plate_nets.web.faults import answer_of, fault_of
+from plate_nets.web.reading import Regions
 
 PATHS = ("/v1/plate-reader/", "/v1/plate-reader")
 """With a slash as in the API's reference, and without as some clients send it."""
@@ -21,14 +26,28 @@ _TYPES = {"car": "Sedan", "truck": "Big Truck", "bus": "Bus", "motorcycle": "Mot
 """Our types -> the nearest ones of that API."""
 
 
-def answer(picture: bodies.Picture, country: str, camera: str | None, timestamp: str | None) -> dict[str, Any]:
-    """Build the answer from a picture that was read, the country of its plates, and the sender's own fields.
+def regions_of(codes: Iterable[str], config: str | None, scheme: PlateScheme) -> Regions:
+    """The sender's `regions` and `config`, and the schemes that are read -> the countries to expect.
+
+    Codes name a country, "de", or a state of it, "us-ny", which stands for its country here. Unknown ones are ignored.
+    As in that API, they are a guide, and plates of other countries are read too unless `config` has "region": "strict".
+    """
+    countries = {code.strip().lower().partition("-")[0] for each in codes for code in each.split(",")}
+    schemes = tuple(member for member in scheme.members or (scheme,) if member.country in countries)
+    known: object = {}
+    with suppress(ValueError, RecursionError):
+        known = json.loads(config or "{}")
+    return Regions(schemes, isinstance(known, dict) and known.get("region") == "strict")
+
+
+def answer(picture: bodies.Picture, camera: str | None, timestamp: str | None) -> dict[str, Any]:
+    """Build the answer from a picture that was read with the country of its plates, and the sender's own fields.
 
     A plate without a reading is left out, because that API has no empty `plate`.
     """
     return {
         "processing_time": picture.milliseconds,
-        "results": [_result(plate, picture, country) for plate in picture.plates if plate.reading],
+        "results": [_result(plate, picture) for plate in picture.plates if plate.reading],
         "filename": picture.file,
         "version": 1,
         "camera_id": camera,
@@ -36,24 +55,22 @@ def answer(picture: bodies.Picture, country: str, camera: str | None, timestamp:
     }
 
 
-def _result(plate: bodies.Plate, picture: bodies.Picture, country: str) -> dict[str, Any]:
+def _result(plate: bodies.Plate, picture: bodies.Picture) -> dict[str, Any]:
     best = {"plate": plate.reading.lower(), "score": plate.confidence}
     others = [{"plate": each.plate.lower(), "score": each.score} for each in plate.candidates]
     return {
         **best,
         "dscore": plate.score,
         "box": _box(*plate.box),
-        "region": _region(plate, country),
+        "region": _region(plate),
         "candidates": [best, *(each for each in others if each["plate"] != best["plate"])],
         "vehicle": _vehicle(plate, picture),
     }
 
 
-def _region(plate: bodies.Plate, country: str) -> dict[str, Any]:
-    """The plate's country: its own if several schemes are read, else that of the scheme."""
-    if plate.country:
-        return {"code": "" if plate.country == UNKNOWN else plate.country, "score": plate.country_confidence}
-    return {"code": country, "score": 1.0 if plate.text else 0.0}
+def _region(plate: bodies.Plate) -> dict[str, Any]:
+    """The plate's country and its probability; no code without one."""
+    return {"code": "" if plate.country == UNKNOWN else plate.country or "", "score": plate.country_confidence or 0.0}
 
 
 def _vehicle(plate: bodies.Plate, picture: bodies.Picture) -> dict[str, Any]:

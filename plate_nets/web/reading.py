@@ -6,16 +6,17 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
 from operator import itemgetter
+from typing import Any
 
 import cv2
 import numpy as np
 
 from plate_nets.common.errors import PlateError, ServerOverloaded
-from plate_nets.countries import PlateScheme, default_scheme
+from plate_nets.countries import PlateScheme, default_schemes, joined
 from plate_nets.recognition.decoding import DecodingSettings, format_texts, log_softmax
 from plate_nets.recognition.images import check_image, decode_image
 from plate_nets.recognition.local import LocalReader
@@ -35,9 +36,9 @@ from plate_nets.web import bodies
 from plate_nets.web.faults import fault_of
 from plate_nets.web.uploads import Upload
 
-StagedRead = Callable[[bytes, float | None, bool, Stages], list[Plate]]
-"""An encoded picture, the minimum confidence of a text, whether to find vehicles, and a context manager for each stage
--> its plates with evidence."""
+StagedRead = Callable[..., list[Plate]]
+"""An encoded picture, a context manager for each stage, and options of `LocalReader.read` -> its plates with
+evidence."""
 
 _CROP_HEIGHT = 64
 """Pixels of a crop as shown: about three times what the network sees."""
@@ -49,13 +50,11 @@ _CANDIDATES = 5
 def staged(reader: VehicleReader) -> StagedRead:
     """Wrap a reader so that it reports its stages; a server has a single stage, its whole answer."""
     if isinstance(reader, LocalReader):
-        return lambda image, sure, vehicles, stages: reader.read(
-            image, evidence=True, sure=sure, vehicles=vehicles, stages=stages
-        )
+        return lambda image, stages, **options: reader.read(image, evidence=True, stages=stages, **options)
 
-    def ask(image: bytes, sure: float | None, vehicles: bool, stages: Stages) -> list[Plate]:
+    def ask(image: bytes, stages: Stages, **options: Any) -> list[Plate]:
         with stages("server"):
-            return reader.read(image, evidence=True, sure=sure, vehicles=vehicles)
+            return reader.read(image, evidence=True, **options)
 
     return ask
 
@@ -82,6 +81,14 @@ class Times:
             self.spent[stage] = self.spent.get(stage, 0.0) + (time.perf_counter() - started) * 1000
 
 
+@dataclass(frozen=True)
+class Regions:
+    """The countries that a caller expects. ``schemes``: none for all. ``strict``: whether no others are read."""
+
+    schemes: Sequence[PlateScheme] = ()
+    strict: bool = False
+
+
 class PictureReader:
     """Reads pictures in a pool of threads.
 
@@ -99,12 +106,12 @@ class PictureReader:
         limits: FrameLimits = FrameLimits(),
         workers: int = 4,
         waiting: int = 64,
-        scheme: PlateScheme = default_scheme(),
+        scheme: PlateScheme | None = None,
     ) -> None:
         self.reader = reader
         self._read = staged(reader)
         self._limits = limits
-        self.scheme = scheme
+        self.scheme = scheme or joined(default_schemes())
         self._limit = workers + waiting
         self._unfinished = 0
         self._threads = ThreadPoolExecutor(workers, "picture")
@@ -121,11 +128,16 @@ class PictureReader:
             each.shutdown(wait=True, cancel_futures=True)
 
     async def read(
-        self, uploads: Sequence[Upload], crops: bool = False, sure: float | None = None, vehicles: bool = False
+        self,
+        uploads: Sequence[Upload],
+        crops: bool = False,
+        sure: float | None = None,
+        vehicles: bool = False,
+        regions: Regions | None = None,
     ) -> list[bodies.Picture]:
         """Read pictures -> their results in order; an error of one is part of its result.
 
-        ``crops``, ``sure``, ``vehicles``: as in `describe`.
+        ``crops``, ``sure``, ``vehicles``, ``regions``: as in `describe`.
 
         Raises:
             ServerOverloaded: too many are waiting.
@@ -136,7 +148,7 @@ class PictureReader:
             )
         loop = asyncio.get_running_loop()
         self._unfinished += len(uploads)
-        describe = partial(self.describe, crops=crops, sure=sure, vehicles=vehicles)
+        describe = partial(self.describe, crops=crops, sure=sure, vehicles=vehicles, regions=regions)
         waiting = [loop.run_in_executor(self._threads, describe, upload) for upload in uploads]
         for each in waiting:
             each.add_done_callback(self._leave)
@@ -145,11 +157,19 @@ class PictureReader:
     def _leave(self, _: object) -> None:
         self._unfinished -= 1
 
-    def describe(self, upload: Upload, *, crops: bool, sure: float | None, vehicles: bool = False) -> bodies.Picture:
+    def describe(
+        self,
+        upload: Upload,
+        *,
+        crops: bool,
+        sure: float | None,
+        vehicles: bool = False,
+        regions: Regions | None = None,
+    ) -> bodies.Picture:
         """Read one picture -> its plates or its error; with ``crops``, its plates come with straightened crops.
 
         ``sure``: the minimum confidence of a text; None: the reader's own. ``vehicles``: whether to find their
-            vehicles.
+            vehicles. ``regions``: the countries to expect; with them, each plate comes with its country.
         """
         times = Times()
         started = time.perf_counter()
@@ -157,7 +177,7 @@ class PictureReader:
             stored = check_image(upload.encoded, self._limits)
             # Decoded while the picture is read, on a core that reading leaves free
             frame = self._decoders.submit(decode_image, upload.encoded, self._limits) if crops else None
-            plates = self._read(upload.encoded, sure, vehicles, times)
+            plates = self._plates(upload.encoded, regions, times, sure=sure, vehicles=vehicles)
             cut: list[str] = []
             if frame and plates:
                 with times("crops"):
@@ -173,6 +193,16 @@ class PictureReader:
             stages={stage: round(spent, 1) for stage, spent in times.spent.items()},
             plates=[self._plate(plate, cut[index] if cut else None) for index, plate in enumerate(plates)],
         )
+
+    def _plates(self, encoded: bytes, regions: Regions | None, times: Times, **options: Any) -> list[Plate]:
+        """Read the plates of the expected countries; a plate that cannot be theirs is read as any other is."""
+        if regions is None:
+            return self._read(encoded, times, **options)
+        plates = self._read(encoded, times, appearance=True, schemes=regions.schemes, **options)
+        if not regions.schemes or regions.strict or all(plate.reading.text for plate in plates):
+            return plates
+        foreign = {plate.box: plate for plate in self._read(encoded, times, appearance=True, **options)}
+        return [plate if plate.reading.text else foreign.get(plate.box, plate) for plate in plates]
 
     def _plate(self, plate: Plate, crop: str | None) -> bodies.Plate:
         reading = plate.reading

@@ -8,7 +8,7 @@ import pytest
 from benchmarks.variants.contract import MODEL_REPOSITORY as VARIANTS_REPOSITORY
 from benchmarks.variants.contract import MODELS as VARIANT_MODELS
 from plate_nets.contract import MODELS, READERS
-from plate_nets.countries import default_scheme
+from plate_nets.countries import main_scheme
 from plate_nets.triton.config_check import check_configs, parse_config, scheme_of
 from tests.paths import ROOT
 from tests.schemes import for_testland
@@ -91,7 +91,7 @@ def test_a_config_that_differs_is_named(tmp_path: Path, model: str, start: str, 
 
 def test_a_repository_may_be_of_another_scheme(tmp_path: Path) -> None:
     repository = copy(tmp_path)
-    assert scheme_of(repository) == default_scheme()
+    assert scheme_of(repository) == main_scheme()
     scheme = for_testland(repository)
     assert scheme_of(repository) == scheme
     assert check_configs(repository) == []

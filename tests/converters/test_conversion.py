@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from benchmarks.variants.conversions import CONVERSIONS as VARIANT_CONVERSIONS
 from plate_nets.common.errors import ConversionError, WeightsError
-from plate_nets.countries import default_scheme
+from plate_nets.countries import main_scheme
 from plate_nets.networks.conversion import openvino_ir
 from plate_nets.networks.conversion.conversion import Conversion, Mode, check, convert, is_current
 from plate_nets.networks.conversion.graphs.stn import stn
@@ -219,15 +219,15 @@ def test_the_modules_of_the_ensemble_compute_what_production_does(repository: Pa
     logits[0, :-1] = -30  # only blanks
     texts, confidences = (each.numpy() for each in post(torch.from_numpy(logits.astype(np.float32))))
     for text, (confidence,), row in zip(texts, confidences, log_softmax(logits.astype(np.float32)), strict=True):
-        expected = best_path(row, default_scheme())
+        expected = best_path(row, main_scheme())
         assert bytes(text).rstrip(b"\0").decode() == expected.text
         assert confidence == pytest.approx(expected.confidence, rel=1e-5)
 
 
 def fill_a_disk(repository: Path) -> None:
     with pytest.raises(ConversionError, match=r"cannot be written: .*No space left"):
-        convert(conversions(default_scheme())["lprnet"], Mode.TRACE, repository)
-    conversion = conversions(default_scheme())["stn"]
+        convert(conversions(main_scheme())["lprnet"], Mode.TRACE, repository)
+    conversion = conversions(main_scheme())["stn"]
     assert conversion.graph is not None and conversion.weights is not None
     network = openvino_ir.build(conversion.graph, conversion.weights, conversion.scheme)
     (repository / "filling").write_bytes(bytes(900 << 10))

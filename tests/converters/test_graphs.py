@@ -16,7 +16,7 @@ from torch import nn
 
 from plate_nets.common.errors import WeightsError
 from plate_nets.contract import COUNTRY
-from plate_nets.countries import default_scheme
+from plate_nets.countries import main_scheme
 from plate_nets.networks.checkpoint import save_weights
 from plate_nets.networks.conversion import openvino_ir
 from plate_nets.networks.conversion.conversion import Mode
@@ -38,7 +38,7 @@ from plate_nets.networks.yolov5 import YOLOv5n
 from tests.converters.conftest import randomize
 
 ROOT = Path(__file__).parents[2]
-CONVERSIONS = conversions(default_scheme())
+CONVERSIONS = conversions(main_scheme())
 
 WITHOUT_TORCH = "import sys; sys.modules['torch'] = None; from converters.__main__ import app; app()"
 """A Python in which torch cannot be imported, as if it was not installed."""
@@ -74,7 +74,7 @@ def made_without_torch(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("name", CONVERSIONS)
 def test_files_made_without_torch_reproduce_the_network(name: str, made_without_torch: Path) -> None:
     conversion = CONVERSIONS[name]
-    network = NETWORKS[name].load(default_scheme())
+    network = NETWORKS[name].load(main_scheme())
     folder = made_without_torch / conversion.folder
     assert sorted(path.name for path in folder.iterdir() if path.is_file()) == ["model.bin", "model.xml"]
     rng = np.random.default_rng(1)
@@ -106,7 +106,7 @@ def test_inputs_have_the_names_of_the_networks_arguments(made_without_torch: Pat
 @pytest.mark.parametrize("name", CONVERSIONS)
 def test_the_reference_numbers_are_those_of_the_network(name: str) -> None:
     conversion = CONVERSIONS[name]
-    network = NETWORKS[name].load(default_scheme())
+    network = NETWORKS[name].load(main_scheme())
     array = np.random.RandomState(0).uniform(conversion.low, conversion.high, conversion.shapes[0])
     ((output,),) = answers(network, [array.astype(np.float32)])
     reference = read_reference(NETWORKS[name].weights)
@@ -124,10 +124,10 @@ def test_without_torch_other_numbers_are_refused(tmp_path: Path) -> None:
         "from pathlib import Path\n"
         "from plate_nets.networks.conversion.conversion import convert\n"
         "from plate_nets.networks.conversion.table import conversions\n"
-        "from plate_nets.countries import default_scheme\n"
+        "from plate_nets.countries import main_scheme\n"
         "from plate_nets.common.errors import ConversionError\n"
         "try:\n"
-        "    stn = replace(conversions(default_scheme())['stn'], weights=Path(sys.argv[1]))\n"
+        "    stn = replace(conversions(main_scheme())['stn'], weights=Path(sys.argv[1]))\n"
         "    print(convert(stn, 'trace', Path(sys.argv[2])))\n"
         "except ConversionError as error:\n"
         "    print(error)\n"
@@ -135,7 +135,7 @@ def test_without_torch_other_numbers_are_refused(tmp_path: Path) -> None:
     network = STN()
     randomize(network)
     weights = tmp_path / "weights" / "stn.safetensors"
-    save_weights(network, weights, {}, default_scheme())
+    save_weights(network, weights, {}, main_scheme())
 
     def converted() -> str:
         command = [sys.executable, "-c", script, str(weights), str(tmp_path)]

@@ -3,7 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 
 from plate_nets.client import PlateClient
-from plate_nets.countries import default_scheme
+from plate_nets.countries import main_scheme
 from plate_nets.evaluation.dataset import load_dataset
 from tests.frames import overlap
 from tests.paths import PHOTOS, needs_photos
@@ -16,7 +16,7 @@ reach far more."""
 
 @needs_photos
 def test_real_plates_are_read(served: Served) -> None:
-    photos = list(load_dataset(PHOTOS, symbols=default_scheme().alphabet).photos())
+    photos = list(load_dataset(PHOTOS, symbols=main_scheme().alphabet).photos())
     with PlateClient(served.http, timeout=120) as client, ThreadPoolExecutor(2) as threads:
         answers = list(threads.map(lambda photo: client.read(photo[0].read_bytes()), photos))
     read = [

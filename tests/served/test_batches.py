@@ -11,7 +11,7 @@ from plate_nets.client import PlateClient, parse_url
 from plate_nets.client.transports import ServerAccess, open_transport
 from plate_nets.client.transports.calls import Input, infer, model_config
 from plate_nets.contract import LPRNET, STN, YOLO, ModelSpec
-from plate_nets.countries import default_scheme
+from plate_nets.countries import main_scheme
 from plate_nets.recognition.decoding import PlateDecoder
 from plate_nets.recognition.geometry import crop_plates
 from plate_nets.triton.server import EmbeddedTriton
@@ -59,7 +59,7 @@ def alone(served: Served) -> Iterator[tuple[Crops, Logits]]:
 
 def test_other_requests_in_a_batch_change_nothing(served: Served, alone: tuple[Crops, Logits]) -> None:
     straight, logits = alone
-    readings = PlateDecoder(default_scheme()).decode(logits)
+    readings = PlateDecoder(main_scheme()).decode(logits)
     assert len({each.text for each in readings} & {placed.text for placed in PLACED}) > 15
 
     def ask(thread: int) -> int:
@@ -70,7 +70,7 @@ def test_other_requests_in_a_batch_change_nothing(served: Served, alone: tuple[C
             found = chain(CROPS[rows])
             np.testing.assert_allclose(found[0], straight[rows], atol=1e-4)
             np.testing.assert_allclose(found[1], logits[rows], atol=1e-3)
-            assert [each.text for each in PlateDecoder(default_scheme()).decode(found[1])] == [
+            assert [each.text for each in PlateDecoder(main_scheme()).decode(found[1])] == [
                 readings[row].text for row in rows
             ]
         chain.close()

@@ -12,7 +12,7 @@ from plate_nets.client.transports import ServerAccess, open_transport
 from plate_nets.client.transports.calls import Input, infer
 from plate_nets.common.errors import InputError
 from plate_nets.contract import COUNTRY, IMAGE, LPRNET, LPRNET_LATIN, PLATE_RECOGNITION, SCHEME, SCHEMES
-from plate_nets.countries import default_scheme, load_scheme
+from plate_nets.countries import load_scheme, main_scheme
 from plate_nets.countries.designs import GROUNDS, UNKNOWN
 from plate_nets.triton.server import EmbeddedTriton
 from plate_nets.types import STEPS, Frame, Plate
@@ -20,7 +20,7 @@ from tests.frames import Placed, compose
 from tests.serve import Served
 from training.synthesis import plates
 
-RUSSIA, UZBEKISTAN = default_scheme(), load_scheme("uzbekistan")
+RUSSIA, UZBEKISTAN = main_scheme(), load_scheme("uzbekistan")
 AMERICA = load_scheme("united_states")
 RUSSIAN, UZBEK, AMERICAN = "A123BC77", "01A234BC", "ABC1234"
 
@@ -91,9 +91,9 @@ def test_a_short_plate_may_have_one_line_if_a_requested_country_has_such_plates(
 def test_country_and_colour_are_given_for_several_schemes_or_on_request(url: str, mixed: EmbeddedTriton) -> None:
     where = Served(mixed.http_url, mixed.grpc_url, mixed.control_key)
 
-    def looked(client: PlateClient, **asked: bool) -> tuple[int, list[Plate]]:
+    def looked(client: PlateClient, appearance: bool = False) -> tuple[int, list[Plate]]:
         (before,) = where.executions(COUNTRY.name)
-        found = client.read(MIXED, **asked)
+        found = client.read(MIXED, appearance=appearance)
         (after,) = where.executions(COUNTRY.name)
         return after - before, found
 

@@ -22,7 +22,7 @@ from plate_nets.client.transports import ServerAccess, Transport, open_transport
 from plate_nets.client.transports.calls import Input, infer
 from plate_nets.common.errors import PlateError
 from plate_nets.contract import LPRNET, MODELS, PLATE_RECOGNITION, PLATES, STN, ModelSpec
-from plate_nets.countries import default_scheme
+from plate_nets.countries import main_scheme
 from plate_nets.networks.conversion.conversion import Mode, convert, is_current
 from plate_nets.recognition.decoding import DecodingSettings, best_path, log_softmax
 from plate_nets.recognition.geometry import crop_plates, normalized
@@ -142,7 +142,7 @@ def test_plate_text_reads_crops_as_the_chain_does(transport: Transport) -> None:
     np.testing.assert_array_equal(normalized(pixels), crops)
     (straight,) = transport.send(infer(STN, Input(STN.inputs[0], crops)), TIMEOUT).values()
     (logits,) = transport.send(infer(LPRNET, Input(LPRNET.inputs[0], straight)), TIMEOUT).values()
-    expected = [best_path(row, default_scheme()) for row in log_softmax(logits)]
+    expected = [best_path(row, main_scheme()) for row in log_softmax(logits)]
 
     def ask(count: int) -> list[tuple[str, float]]:
         call = infer(PLATE_TEXT, Input(PLATE_TEXT.inputs[0], pixels[:count]))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import torch
 
-from plate_nets.countries import default_scheme
+from plate_nets.countries import main_scheme
 from plate_nets.networks.checkpoint import ACTIVATION, load_weights, save_weights
 from plate_nets.networks.stn import STN
 from plate_nets.networks.yolov5 import YOLOv5n
@@ -17,19 +17,19 @@ def test_the_mean_of_two_files_is_written(tmp_path: Path) -> None:
     for seed in range(2):
         torch.manual_seed(seed)
         files.append(tmp_path / str(seed) / "stn.safetensors")
-        save_weights(STN(), files[-1], {}, default_scheme())
+        save_weights(STN(), files[-1], {}, main_scheme())
     out = tmp_path / "mean" / "stn.safetensors"
     result = invoke(average.main, *files, "--out", out)
     assert result.exit_code == 0, result.output
     first, second, mean = STN(), STN(), STN()
     for network, path in zip((first, second, mean), (*files, out), strict=True):
-        load_weights(network, path, default_scheme())
+        load_weights(network, path, main_scheme())
     weight = "localization.0.weight"
     expected = (first.state_dict()[weight] + second.state_dict()[weight]) / 2
     assert torch.allclose(mean.state_dict()[weight], expected)
     weighted = [*map(str, files), "--out", str(out), "--share", "3", "--share", "1"]
     assert invoke(average.main, *weighted).exit_code == 0
-    load_weights(mean, out, default_scheme())
+    load_weights(mean, out, main_scheme())
     expected = 0.75 * first.state_dict()[weight] + 0.25 * second.state_dict()[weight]
     assert torch.allclose(mean.state_dict()[weight], expected)
     for wrong in ([str(files[0]), "--out", str(tmp_path / "other.safetensors")], weighted[:-2], [*weighted[:-1], "0"]):

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from plate_nets.common.errors import WeightsError
-from plate_nets.countries import default_scheme
+from plate_nets.countries import main_scheme
 from plate_nets.evaluation.reading_metrics import ReadPlate
 from plate_nets.networks.checkpoint import WEIGHTS, read_metadata
 from plate_nets.networks.registry import NETWORKS
@@ -32,7 +32,7 @@ def test_wrong_confidences_give_a_high_surprise() -> None:
 
 def test_a_higher_temperature_lowers_the_confidence_not_the_text() -> None:
     labelled = LabelledLogits(["A123BC77"], spell("A123BC77"), np.ones(1, np.intp))
-    cold, hot = (read_at(default_scheme(), labelled, temperature)[0].reading for temperature in (1.0, 2.0))
+    cold, hot = (read_at(main_scheme(), labelled, temperature)[0].reading for temperature in (1.0, 2.0))
     assert cold and hot and cold.best == hot.best == "A123BC77" and hot.confidence < cold.confidence
 
 
@@ -43,7 +43,7 @@ def test_the_weights_contain_the_temperature(tmp_path: Path) -> None:
     lprnet = NETWORKS["lprnet"]
     with torch.inference_mode():
         plain, scaled = (
-            lprnet.load(default_scheme(), path)(crops)
+            lprnet.load(main_scheme(), path)(crops)
             for path in (lprnet.weights, tmp_path / "twice" / "lprnet.safetensors")
         )
     assert torch.allclose(plain / 3, scaled, atol=1e-4)
@@ -55,4 +55,4 @@ def test_a_reader_that_reads_nothing_is_reported_in_one_line() -> None:
     blank = np.full((2, 23, 18), -20, np.float32)
     blank[:, -1] = 20
     with pytest.raises(WeightsError, match="the reader reads none of 2 plates"):
-        calibrations(default_scheme(), LabelledLogits(["A123BC77"] * 2, blank, np.ones(2, np.intp)), [1.0])
+        calibrations(main_scheme(), LabelledLogits(["A123BC77"] * 2, blank, np.ones(2, np.intp)), [1.0])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from plate_nets.countries import default_scheme
+from plate_nets.countries import main_scheme
 from plate_nets.evaluation.corner_metrics import corner_errors, turns
 from plate_nets.evaluation.dataset import COLUMNS
 from plate_nets.networks.corners import CornerNet
@@ -154,8 +154,8 @@ def test_straightened_crops_for_the_reader() -> None:
         crop = photograph_straightened(source.picture, source.corners, rng, severity=float(seed) / 8)
         assert crop.shape == (24, 94, 3) and crop.dtype == np.uint8
         for lines in (1, 2):
-            sample = synthesize_straightened(default_scheme(), rng, lines=lines)
-            assert sample.crop.shape == (24, 94, 3) and default_scheme().by_lines[lines].is_plate(sample.text)
+            sample = synthesize_straightened(main_scheme(), rng, lines=lines)
+            assert sample.crop.shape == (24, 94, 3) and main_scheme().by_lines[lines].is_plate(sample.text)
 
 
 def test_corners_stray_by_a_few_hundredths_of_the_height() -> None:

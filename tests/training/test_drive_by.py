@@ -9,14 +9,14 @@ import pytest
 from typer.testing import CliRunner
 
 from plate_nets.common.errors import DatasetError, InputError
-from plate_nets.countries import default_scheme
+from plate_nets.countries import main_scheme
 from plate_nets.evaluation.video import find_clips
 from plate_nets.evaluation.video_truth import load_truth
 from training.synthesis.__main__ import app
 from training.synthesis.drive_by import LIGHTS, DriveBySettings, LightName, film, plan, truth_path, write_drive_by
 from training.synthesis.drive_by_set import CAMERAS, CameraKind, CameraName, write_drive_by_set
 
-RUSSIA = default_scheme()
+RUSSIA = main_scheme()
 SMALL = DriveBySettings(cars=3, size=(320, 180), rate=5)
 
 

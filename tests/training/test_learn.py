@@ -10,7 +10,7 @@ import torch
 from safetensors.torch import save_file
 
 from plate_nets.common.errors import DatasetError
-from plate_nets.countries import default_scheme
+from plate_nets.countries import main_scheme
 from plate_nets.networks.checkpoint import load_weights, read_metadata, save_weights
 from plate_nets.networks.yolov5 import ANCHORS, Detect, YOLOv5n
 from tests.commands import invoke
@@ -148,7 +148,7 @@ def test_a_doubtful_region_does_not_affect_the_loss() -> None:
 
 
 def test_drawn_streets_list_their_cars() -> None:
-    scene = render_scene(default_scheme(), np.random.default_rng(2), (480, 270), plates=4, reach=30.0)
+    scene = render_scene(main_scheme(), np.random.default_rng(2), (480, 270), plates=4, reach=30.0)
     objects = objects_of(scene)
     plates, cars = (objects.boxes[objects.kinds == kind] for kind in (0, 1))
     assert len(plates) == len(cars) == len(scene.plates) > 1

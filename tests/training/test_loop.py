@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from plate_nets.common.errors import WeightsError
-from plate_nets.countries import default_scheme
+from plate_nets.countries import main_scheme
 from tests.schemes import make_testland
 from training.checkpoint import TrainingState
 from training.corners.samples import Samples as CornerSamples
@@ -20,7 +20,7 @@ from training.reader.state import ReaderState
 from training.reader.trainer import ReaderTrainer
 
 CPU = torch.device("cpu")
-RUSSIA = default_scheme()
+RUSSIA = main_scheme()
 AnyTrainer = Trainer[Any, Any, Any]
 
 

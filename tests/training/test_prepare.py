@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from benchmarks.measures.other_reader import OtherReader
 from plate_nets.common.errors import DatasetError
-from plate_nets.countries import default_scheme, load_scheme
+from plate_nets.countries import load_scheme, main_scheme
 from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.quads import quad_size
 from plate_nets.types import Box
@@ -19,7 +19,7 @@ from tests.frames import Placed, compose
 from training.recipe.prepare import is_held_out, prepared, taught
 from training.recipe.recipe import DataSet
 
-RUSSIA = default_scheme()
+RUSSIA = main_scheme()
 NAMES = [f"A{number}BC77" for number in range(123, 128)]
 """By their hashes, none of these is held out."""
 

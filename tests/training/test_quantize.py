@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from plate_nets.contract import LPRNET
-from plate_nets.countries import default_scheme
+from plate_nets.countries import main_scheme
 from plate_nets.networks.checkpoint import load_weights, read_metadata, read_weights, save_weights, weights_path
 from plate_nets.networks.conversion.graphs.lprnet import lprnet
 from plate_nets.networks.conversion.graphs.yolov5 import yolov5
@@ -62,7 +62,7 @@ def test_the_inputs_of_the_reader_are_the_plates_of_the_photos(tmp_path: Path) -
     metadata = read_metadata(weights)
     ranges = json.loads(metadata[RANGES])
     assert len(ranges) == 26 and all(low == 0 for low, _ in ranges.values())  # the output of ReLUs
-    NETWORKS[LPRNET.name].load(default_scheme(), weights)
+    NETWORKS[LPRNET.name].load(main_scheme(), weights)
     quantize(build(lprnet, weights))
 
 

@@ -10,7 +10,7 @@ import torch
 from typer.testing import CliRunner
 
 from plate_nets.common.errors import WeightsError
-from plate_nets.countries import default_scheme, load_scheme
+from plate_nets.countries import load_scheme, main_scheme
 from plate_nets.evaluation.reading_metrics import ReadPlate
 from plate_nets.networks.checkpoint import WEIGHTS, read_weights
 from plate_nets.networks.registry import NETWORKS
@@ -29,7 +29,7 @@ from training.recipe.recipe import DataSet, Mixture
 from training.synthesis.__main__ import app as synthesis_app
 
 CPU = torch.device("cpu")
-RUSSIA = default_scheme()
+RUSSIA = main_scheme()
 
 
 @pytest.fixture(scope="module")
@@ -203,9 +203,9 @@ def test_a_reader_of_another_alphabet_starts_from_russias_reader(tmp_path: Path)
     assert {name for name in before if name.startswith("stn.")} <= stays, "Russia's STN serves both"
     assert not {name for name in stays if name.startswith("lprnet.classes")}
     assert [path.name for path in (tmp_path / "last").glob("*.safetensors")] == ["lprnet_latin.safetensors"]
-    NETWORKS["lprnet_latin"].load(default_scheme(), tmp_path / "last" / "lprnet_latin.safetensors")
+    NETWORKS["lprnet_latin"].load(main_scheme(), tmp_path / "last" / "lprnet_latin.safetensors")
     with pytest.raises(WeightsError, match="weights of another scheme: scheme: expected latin, got russia"):
-        NETWORKS["lprnet_latin"].load(default_scheme(), WEIGHTS / "lprnet.safetensors")
+        NETWORKS["lprnet_latin"].load(main_scheme(), WEIGHTS / "lprnet.safetensors")
 
 
 def test_the_training_can_continue_from_the_shipped_latin_reader(tmp_path: Path) -> None:
@@ -225,12 +225,12 @@ def test_the_training_can_continue_from_the_shipped_latin_reader(tmp_path: Path)
 
 
 def test_a_reader_can_learn_without_changing_the_stn_that_others_use(tmp_path: Path) -> None:
-    state = ReaderState(default_scheme(), CPU)
+    state = ReaderState(main_scheme(), CPU)
     state.start_from(WEIGHTS)
     learnt = state.network.stn_learns
     state.start_from(WEIGHTS, beside=WEIGHTS)
     assert learnt and not state.network.stn_learns
-    save_reader(state.network, tmp_path, {}, default_scheme())
+    save_reader(state.network, tmp_path, {}, main_scheme())
     assert [path.name for path in tmp_path.glob("*.safetensors")] == ["lprnet.safetensors"]
 
 

@@ -9,7 +9,7 @@ import pytest
 from click.testing import Result
 
 from plate_nets.common.errors import InputError
-from plate_nets.countries import default_scheme, load_scheme
+from plate_nets.countries import load_scheme, main_scheme
 from plate_nets.networks.checkpoint import read_metadata
 from plate_nets.networks.registry import NETWORKS
 from plate_nets.networks.runtimes.quantization import RANGES
@@ -106,7 +106,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A recipe, and the drawn plates that it names."""
     folder = tmp_path_factory.mktemp("recipe")
     for seed, name in enumerate(("one", "two", "others")):
-        assert list(write_test_set(default_scheme(), folder / "data" / name, 4, seed))
+        assert list(write_test_set(main_scheme(), folder / "data" / name, 4, seed))
     (folder / "tiny.toml").write_text(RECIPE)
     return folder
 
@@ -122,7 +122,7 @@ def test_a_recipe_makes_weights_to_publish_and_a_report(folder: Path, tmp_path: 
     done = train(folder, tmp_path, "schedule.seed=3")
     assert done.exit_code == 0, done.output
     (weights,) = (tmp_path / "weights").glob("*.safetensors")
-    NETWORKS["lprnet"].load(default_scheme(), weights)
+    NETWORKS["lprnet"].load(main_scheme(), weights)
     said = read_metadata(weights)
     assert (said["recipe"], said["seed"], said["steps"], said["data"]) == ("tiny", "3", "3", "one")
     assert RANGES in said and float(said["temperature"]) > 0

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from plate_nets.common.errors import InputError, SchemeError
-from plate_nets.countries import PlateScheme, default_scheme, load_scheme
+from plate_nets.countries import PlateScheme, load_scheme, main_scheme
 from plate_nets.countries.drawing import SEAL, Line, Small
 from plate_nets.countries.scheme import UNKNOWN
 from tests.paths import ROOT
@@ -22,7 +22,7 @@ from training.synthesis.camera import HIGHEST, LOWEST, photograph
 from training.synthesis.layouts import drawn, layouts
 from training.synthesis.typefaces import SKELETON, TYPEFACES
 
-RUSSIA = default_scheme()
+RUSSIA = main_scheme()
 KINDS = [each.name for each in RUSSIA.formats]
 
 

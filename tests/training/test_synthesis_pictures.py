@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from plate_nets.common.errors import DatasetError
-from plate_nets.countries import default_scheme
+from plate_nets.countries import main_scheme
 from plate_nets.evaluation.dataset import load_dataset, read_photo
 from plate_nets.recognition.quads import lines_of
 from training.synthesis.__main__ import app
@@ -16,7 +16,7 @@ from training.synthesis.scene import render_scene
 from training.synthesis.test_set import write_test_set
 
 SMALL = (320, 180)
-RUSSIA = default_scheme()
+RUSSIA = main_scheme()
 KINDS = {each.name for each in RUSSIA.formats}
 
 

@@ -19,7 +19,7 @@ from rich.progress import track
 from torch import Tensor, nn
 from torch.nn import functional
 
-from plate_nets.countries import default_scheme
+from plate_nets.countries import main_scheme
 from plate_nets.evaluation.dataset import read_photo
 from plate_nets.networks.checkpoint import load_weights, read_metadata, save_weights, weights_path
 from plate_nets.networks.corners import CornerNet, pooled
@@ -84,7 +84,7 @@ def rendered(count: int, seed: int) -> Iterator[tuple[Frame, Boxes, float]]:
         if index % 2:
             yield *draw_picture(rng, size, plates), 1.0
             continue
-        scene = render_scene(default_scheme(), rng, size, plates, foreign=0.2)
+        scene = render_scene(main_scheme(), rng, size, plates, foreign=0.2)
         yield with_signs(rng, scene.frame, scene.boxes), scene.boxes, 1.0
 
 

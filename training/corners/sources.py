@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.countries import default_scheme
+from plate_nets.countries import main_scheme
 from plate_nets.evaluation.coding import reduced
 from plate_nets.evaluation.dataset import Label, load_dataset, read_photo
 from plate_nets.recognition.quads import Quad, quad_size
@@ -88,8 +88,8 @@ def cut_out(photo: Frame, label: Label) -> Source:
 
 def drawn_source(rng: np.random.Generator) -> Source:
     """A drawn one-line plate with drawn surroundings, from the front."""
-    kind, text = texts.sample_text(default_scheme().by_lines[1], rng)
-    picture, corners = drawn_plate(default_scheme(), kind, text, 30.0, rng)
+    kind, text = texts.sample_text(main_scheme().by_lines[1], rng)
+    picture, corners = drawn_plate(main_scheme(), kind, text, 30.0, rng)
     return Source(picture, corners, corners, plain=True)
 
 
@@ -101,7 +101,7 @@ def replaced(source: Source, rng: np.random.Generator, two_lines: float = 0.35) 
     draw = rng.random()
     x = y = 1.0
     if draw < two_lines:
-        scheme = default_scheme().by_lines[2]
+        scheme = main_scheme().by_lines[2]
         kind, text = texts.sample_text(scheme, rng)
         flat = plates.draw(scheme, kind, text, rng, _SCALE)
         x = float(rng.uniform(0.98, 1.3))
@@ -109,8 +109,8 @@ def replaced(source: Source, rng: np.random.Generator, two_lines: float = 0.35) 
     elif draw < two_lines + 0.15:
         flat = foreign_plate(rng)
     else:
-        kind, text = texts.sample_text(default_scheme().by_lines[1], rng)
-        flat = plates.draw(default_scheme(), kind, text, rng, _SCALE)
+        kind, text = texts.sample_text(main_scheme().by_lines[1], rng)
+        flat = plates.draw(main_scheme(), kind, text, rng, _SCALE)
     height, width = flat.shape[:2]
     quad = stretched(source.base, x, y)
     picture = source.picture.copy()

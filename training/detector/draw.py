@@ -12,7 +12,7 @@ import numpy as np
 import typer
 from rich.progress import track
 
-from plate_nets.countries import default_scheme
+from plate_nets.countries import main_scheme
 from plate_nets.evaluation.coding import code_h264, code_jpeg
 from plate_nets.recognition.geometry import clip
 from plate_nets.recognition.overlap import inside
@@ -40,7 +40,7 @@ _DOUBTED = 0.3
 def traffic(rng: np.random.Generator) -> tuple[Frame, Objects]:
     """A generator -> a full-HD street with cars far and near, coded, with its plates and cars."""
     count = 0 if rng.random() < 0.15 else int(rng.integers(2, _MOST + 1))
-    scene = render_scene(default_scheme(), rng, FULL_HD, count, foreign=1 / 3, reach=_REACH)
+    scene = render_scene(main_scheme(), rng, FULL_HD, count, foreign=1 / 3, reach=_REACH)
     return coded(scene.frame, rng), objects_of(scene)
 
 

@@ -4,7 +4,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.countries import default_scheme
+from plate_nets.countries import main_scheme
 from plate_nets.recognition.quads import Quad
 from plate_nets.recognition.rectification import quad_boxes
 from plate_nets.types import Boxes, Frame
@@ -137,7 +137,7 @@ def _plate(rng: np.random.Generator, width: float) -> tuple[Frame, Quad, Quad]:
         h, w = picture.shape[:2]
         corners = np.array([[0, 0], [w, 0], [w, h], [0, h]], np.float32)
     else:
-        scheme = default_scheme().by_lines[2 if rng.random() < _TWO_LINES else 1]
+        scheme = main_scheme().by_lines[2 if rng.random() < _TWO_LINES else 1]
         kind = scheme.formats[int(rng.integers(len(scheme.formats)))].name if rng.random() < 0.5 else None
         kind, text = texts.sample_text(scheme, rng, kind)
         picture, corners = drawn_plate(scheme, kind, text, width / 3, rng)

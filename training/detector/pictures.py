@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from plate_nets.common.errors import DatasetError
-from plate_nets.countries import default_scheme
+from plate_nets.countries import main_scheme
 from plate_nets.evaluation.coding import reduced
 from plate_nets.evaluation.dataset import Label, load_dataset, read_photo
 from plate_nets.recognition.quads import Quad
@@ -164,7 +164,7 @@ def write_scenes(rng: np.random.Generator, count: int, folder: Path, long_side: 
     """Write rendered street scenes with none to four plates, a third of them of other countries."""
     for index in range(count):
         size = picture_size(rng, long_side)
-        drawn = render_scene(default_scheme(), rng, size, plates=int(rng.integers(0, 5)), foreign=1 / 3)
+        drawn = render_scene(main_scheme(), rng, size, plates=int(rng.integers(0, 5)), foreign=1 / 3)
         write_picture(drawn.frame, drawn.boxes, folder, f"scene_{index}", long_side)
 
 

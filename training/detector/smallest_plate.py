@@ -15,7 +15,7 @@ from rich.progress import track
 from rich.table import Table
 
 from benchmarks.callers.pictures import FULL_HD
-from plate_nets.countries import default_scheme
+from plate_nets.countries import main_scheme
 from plate_nets.evaluation.dataset import load_dataset, read_photo
 from plate_nets.evaluation.detection_metrics import match
 from plate_nets.evaluation.evaluate import boxes_of
@@ -44,7 +44,7 @@ def main(
     """Find and read labelled plates in full-HD frames, by plate height."""
     decoding = DecodingSettings(sure=0.0)
     readers = {side: LocalReader(detection=DetectionSettings(long_side=side), decoding=decoding) for side in long_side}
-    labelled = [(path, labels[0]) for path, labels in load_dataset(dataset, symbols=default_scheme().alphabet).photos()]
+    labelled = [(path, labels[0]) for path, labels in load_dataset(dataset, symbols=main_scheme().alphabet).photos()]
     chosen = labelled[:: max(1, len(labelled) // photos)][:photos]
     shares: Shares = {(side, height): (0, 0, 0) for side in long_side for height in HEIGHTS}
     for path, label in track(chosen, "finding", console=Console(stderr=True), transient=True):

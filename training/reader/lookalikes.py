@@ -12,7 +12,7 @@ import cv2
 import numpy as np
 import typer
 
-from plate_nets.countries import PlateScheme, default_scheme
+from plate_nets.countries import PlateScheme, main_scheme
 from plate_nets.evaluation.dataset import load_dataset
 from plate_nets.evaluation.evaluate import evaluate_given
 from plate_nets.evaluation.reading_metrics import ReadPlate
@@ -76,7 +76,7 @@ def main(
     sheet: Annotated[Path, typer.Argument(help="PNG to write.")],
 ) -> None:
     """Draw a sheet of look-alikes of the crops that are read worst, with labelled boxes."""
-    scheme = default_scheme()
+    scheme = main_scheme()
     reader = LocalReader(scheme=scheme, decoding=DecodingSettings(sure=0.0))
     photos = load_dataset(dataset, symbols=scheme.alphabet).photos()
     outcome = evaluate_given(photos, reader.cut, reader.read_crops, scheme, keep_crops=True)

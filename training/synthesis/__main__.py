@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.progress import Progress, track
 
-from plate_nets.countries import DEFAULT_SCHEME, load_scheme
+from plate_nets.countries import MAIN_SCHEME, load_scheme
 from plate_nets.networks.runtimes.precision import CROPS, SCENE
 from training.command import errors_in_one_line
 from training.picture_file import save_picture
@@ -29,7 +29,7 @@ _CROPS = 120
 def main(
     sheet: Annotated[Path | None, typer.Option(help="Write a sheet of labelled crops to this file.")] = None,
     kind: Annotated[str | None, typer.Option(help="Draw only this format of plate.")] = None,
-    scheme: Annotated[str, typer.Option(help="Country to draw (built-in name or TOML file).")] = DEFAULT_SCHEME,
+    scheme: Annotated[str, typer.Option(help="Country to draw (built-in name or TOML file).")] = MAIN_SCHEME,
     seed: Annotated[int, typer.Option(help="Seed of every picture.")] = 0,
     test_set: Annotated[Path | None, typer.Option(help="Write a test set to this new folder.")] = None,
     count: Annotated[int, typer.Option(min=1, help="How many photos the set has.")] = 2000,

@@ -7,7 +7,7 @@ import hashlib
 import os
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plate_nets.common.errors import WeightsError
-from plate_nets.contract import LPRNET, READERS, YOLO
+from plate_nets.contract import COUNTRY, READERS, YOLO
 from plate_nets.networks.registry import NETWORKS
 from plate_nets.networks.runtimes.detector import OpenVINODetector, Pictures
-from plate_nets.networks.runtimes.openvino import Network, Precision, load_ir
+from plate_nets.networks.runtimes.openvino import Network, Precision, check_converted, load_ir
 from plate_nets.networks.runtimes.precision import choose
 
 RELEASED = 1
@@ -29,6 +29,8 @@ IR, IR_WEIGHTS, TORCHSCRIPT = "model.xml", "model.bin", "model.pt"
 
 Runtime = Literal["openvino", "torch"]
 """What runs the networks in this process: "openvino" the converted ones, "torch" the committed weights."""
+
+_Loaded = Callable[[NDArray[Any]], NDArray[np.float32]]
 
 REPOSITORY_VARIABLE = "PLATES_MODEL_REPOSITORY"
 
@@ -51,9 +53,7 @@ class Networks:
     country: Network | None = None
 
 
-def load_network(
-    name: str, folder: Path, gpu: int | None, threads: int, precision: Precision = "float32"
-) -> Callable[[NDArray[Any]], NDArray[np.float32]]:
+def load_network(name: str, folder: Path, gpu: int | None, threads: int, precision: Precision = "float32") -> _Loaded:
     """Load a network from its folder, for a GPU (by number) or for the CPU (0 threads: all cores of this process).
 
     ``precision`` only applies to the CPU.
@@ -72,24 +72,40 @@ def load_network(
 
 
 def load_converted(
-    folders: Mapping[str, Path], gpu: int | None = None, threads: int = 0, readers: Collection[str] = (LPRNET.name,)
+    folders: Mapping[str, Path], gpu: int | None = None, threads: int = 0, readers: Collection[str] = tuple(READERS)
 ) -> Networks:
     """Version folders by model name -> the networks in them, see `load_network`, each in its best precision.
+
+    A reader, and the network that classifies countries, is loaded at its first call: which ones are called depends on
+    the plates.
 
     ``readers``: which of `contract.READERS` to load.
 
     Raises:
         WeightsError: a converted file is missing or does not load.
     """
+
+    def load(name: str, folder: Path) -> _Loaded:
+        precision = choose(name, folder / IR).precision if gpu is None else "float32"
+        return load_network(name, folder, gpu, threads, precision)
+
     found = {}
     for name, network in NETWORKS.items():
         if name in READERS and name not in readers:
             continue
         folder = network_folder(folders[network.model.name], name)
-        precision = choose(name, folder / IR).precision if gpu is None else "float32"
-        found[name] = load_network(name, folder, gpu, threads, precision)
+        if name in READERS or name == COUNTRY.name:
+            check_converted(folder / (IR if gpu is None else TORCHSCRIPT))
+            found[name] = _at_first_call(partial(load, name, folder))
+        else:
+            found[name] = load(name, folder)
     requested = {name: found.pop(name) for name in readers}
     return Networks(**found, readers=requested)
+
+
+def _at_first_call(load: Callable[[], _Loaded]) -> _Loaded:
+    loaded = cache(load)
+    return lambda array: loaded()(array)
 
 
 def digest_of(folders: Mapping[str, Path]) -> str:

@@ -47,14 +47,19 @@ def load_ir(path: Path, threads: int, precision: Precision = "float32") -> Netwo
     return _call(compile_model(read_ir(path, precision), threads, precision), path)
 
 
+def check_converted(path: Path) -> None:
+    """Raise WeightsError if a converted file of a network is missing."""
+    if not path.is_file():
+        raise WeightsError(f"{path}: not converted yet; run `python -m converters`")
+
+
 def read_ir(path: Path, precision: Precision = "float32") -> "openvino.Model":
     """A converted `model.xml` with its `model.bin` -> the graph to compile for a precision.
 
     Raises:
         WeightsError: the file is missing or damaged; for int8, its weights have no ranges.
     """
-    if not path.is_file():
-        raise WeightsError(f"{path}: not converted yet; run `python -m converters`")
+    check_converted(path)
     try:
         model = core().read_model(path)
     except RuntimeError as error:

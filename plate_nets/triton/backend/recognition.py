@@ -93,7 +93,7 @@ class Recognition:
             self._watchdog = Watchdog(read_settings(WatchdogSettings, model.name, model.parameters))
             settings = read_settings(SchemeSettings, model.name, model.parameters)
             schemes = load_schemes(settings.scheme, Path(model.folder).parent)
-            self._no_logits = np.zeros((0, max(scheme.classes for scheme in schemes), STEPS), np.float32)
+            self._no_logits = np.zeros((0, min(scheme.classes for scheme in schemes), STEPS), np.float32)
             decoder = SchemeDecoder(schemes, read_settings(DecodingSettings, model.name, model.parameters))
             self._reader = make_reader(model, decoder)
         except PlateError as error:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
 from plate_nets.common.errors import ContractError
-from plate_nets.countries import DEFAULT_SCHEME
+from plate_nets.countries import DEFAULT_SCHEMES
 from plate_nets.triton.backend.quota import usable_cores
 
 S = TypeVar("S")
@@ -20,7 +20,7 @@ S = TypeVar("S")
 class SchemeSettings:
     """The countries to read."""
 
-    scheme: str = DEFAULT_SCHEME
+    scheme: str = DEFAULT_SCHEMES
     """Comma-separated names of schemes, or TOML files relative to the model's folder. They must suit the readers'
     weights. A request can choose some of them."""
 

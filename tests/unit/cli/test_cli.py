@@ -204,6 +204,22 @@ def test_missing_pictures_start_no_server(tmp_path: Path) -> None:
     assert (result.exit_code, result.stderr) == (2, f"plates: no such file or folder: {tmp_path / 'car.jpg'}\n")
 
 
+def test_a_run_with_plates_of_one_country_says_how_to_name_it(run: Run, car: Path) -> None:
+    def plates(*countries: str) -> list[Plate]:
+        schemes = {"ru": "russia", "kz": "kazakhstan", UNKNOWN: "latin"}
+        return [
+            replace(READ, reading=replace(READ.reading, scheme=schemes[each], country=each, country_confidence=0.9))
+            for each in countries
+        ]
+
+    says = "plates: all plates are of one country: --scheme kazakhstan reads these alone\n"
+    answers = {("kz", "kz"): says, ("kz", UNKNOWN): says, ("kz", "ru"): "", (UNKNOWN,): "", (): ""}
+    for countries, expected in answers.items():
+        assert run(car, answers={PICTURE: plates(*countries)}).stderr == expected
+    for named in (["--scheme", "kazakhstan"], ["--url", "127.0.0.1:1"]):
+        assert run(*named, car, answers={PICTURE: plates("kz")}).stderr == ""
+
+
 @pytest.mark.parametrize(
     ("reading", "says"),
     [

@@ -14,7 +14,7 @@ from plate_nets.cli import app
 from plate_nets.cli.readers import local_reader, reads_in_process, waiting
 from plate_nets.cli.web import open_backend
 from plate_nets.common.errors import InputError, MissingExtra, WeightsError
-from plate_nets.countries import default_scheme
+from plate_nets.countries import main_scheme
 from plate_nets.recognition.health import check_health, known_picture
 from plate_nets.recognition.reader import FrameLimits
 from plate_nets.web.settings import WebSettings
@@ -44,7 +44,7 @@ def test_without_triton_pictures_are_read_in_process_with_one_line_of_notice(car
     result = CliRunner().invoke(app, ["read", str(car)])
     assert result.exit_code == 0, result.stderr
     assert all(text in result.stdout for text in known_picture().texts)
-    assert result.stderr.startswith(NO_TRITON) and result.stderr.count("\n") == 1
+    assert result.stderr.startswith(NO_TRITON) and result.stderr.count("\n") == 2, "and how to name the country"
 
 
 @pytest.mark.usefixtures("no_triton")
@@ -59,7 +59,7 @@ def test_cars_are_watched_in_process(tmp_path: Path, monkeypatch: pytest.MonkeyP
 @pytest.mark.usefixtures("no_triton")
 def test_the_page_reads_in_process() -> None:
     with ExitStack() as stack:
-        backend, _ = open_backend(stack, None, False, 30, None, None, (default_scheme(),))
+        backend, _ = open_backend(stack, None, False, 30, None, None, (main_scheme(),))
         assert backend.kind == "local"
         check_health(backend.reader)
 
@@ -67,7 +67,8 @@ def test_the_page_reads_in_process() -> None:
 @pytest.mark.usefixtures("no_triton")
 def test_reading_in_process_on_request_prints_no_notice(car: Path) -> None:
     result = CliRunner().invoke(app, ["read", str(car), "--local"])
-    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.exit_code == 0
+    assert result.stderr == "plates: all plates are of one country: --scheme russia reads these alone\n"
     assert all(text in result.stdout for text in known_picture().texts)
 
 
@@ -105,14 +106,14 @@ def test_missing_networks_end_the_run_before_the_first_picture(car: Path, tmp_pa
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.startswith("plates: ") and result.stderr.count("\n") == 1
     with pytest.raises(WeightsError):
-        local_reader(default_scheme(), tmp_path)
+        local_reader([], tmp_path)
 
 
 def test_the_environment_sets_how_this_process_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLATES_YOLO_LONG_SIDE", "640")
     monkeypatch.setenv("PLATES_YOLO_MAX_PIXELS", "60000000")
     monkeypatch.setenv("PLATES_PLATE_RECOGNITION_SURE", "0.9")
-    reader = local_reader(default_scheme(), None)
+    reader = local_reader([], None)
     assert (reader.detection.long_side, reader.limits.max_pixels, reader.decoding.sure) == (640, 60_000_000, 0.9)
 
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from plate_nets.common.errors import SchemeError
-from plate_nets.countries import default_scheme, joined, load_scheme, load_schemes
+from plate_nets.countries import joined, load_scheme, load_schemes, main_scheme
 from plate_nets.countries.scheme import PlateScheme, Rest
 from tests.schemes import TESTLAND, make_testland, write_testland
 from training.synthesis.texts import sample_text
 
-RUSSIA = default_scheme()
+RUSSIA = main_scheme()
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from plate_nets.common.errors import DatasetError
-from plate_nets.countries import default_scheme
+from plate_nets.countries import main_scheme
 from plate_nets.evaluation.dataset import COLUMNS, REQUIRED, load_dataset, read_photo
 from tests import bombs
 
@@ -53,12 +53,12 @@ def test_valid_rows_are_loaded(tmp_path: Path) -> None:
 )
 def test_faulty_row_is_named_and_left_out(tmp_path: Path, row: str, why: str) -> None:
     folder = write(tmp_path, GOOD, row)
-    dataset = load_dataset(folder, symbols=default_scheme().alphabet)
+    dataset = load_dataset(folder, symbols=main_scheme().alphabet)
     assert len(dataset.labels) == 1
     (fault,) = dataset.faults
     assert why in str(fault) and "labels.csv:3" in str(fault)
     with pytest.raises(DatasetError, match=r"labels\.csv:3"):
-        load_dataset(folder, symbols=default_scheme().alphabet, strict=True)
+        load_dataset(folder, symbols=main_scheme().alphabet, strict=True)
 
 
 def test_only_the_first_of_a_million_faulty_rows_are_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

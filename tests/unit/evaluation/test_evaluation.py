@@ -13,7 +13,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from plate_nets.cli import app
-from plate_nets.countries import default_scheme
+from plate_nets.countries import main_scheme
 from plate_nets.evaluation.calibration import calibration_error, reliability
 from plate_nets.evaluation.dataset import COLUMNS, load_dataset
 from plate_nets.evaluation.evaluate import Outcome, evaluate_detected, evaluate_given, plate_height
@@ -35,7 +35,7 @@ from plate_nets.types import Box, Boxes, Crops, Frame, Plate, PlateCrops, Readin
 from tests.disk import SmallDisk
 from tests.paths import ROOT
 
-RUSSIA = default_scheme()
+RUSSIA = main_scheme()
 
 
 def plate(label: str, text: str, best: str = "", confidence: float = 0.9, height: float = 25.0) -> ReadPlate:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from plate_nets.common.errors import DatasetError
-from plate_nets.countries import default_scheme
+from plate_nets.countries import main_scheme
 from plate_nets.evaluation.calibration import log_loss
 from plate_nets.evaluation.event_scores import FinalText, event_reliability, gate_costs, right_by_height
 from plate_nets.evaluation.evidence import ReadFrame, load_evidence, save_evidence, stored_or_read
@@ -75,7 +75,7 @@ def test_a_damaged_file_of_evidence_is_refused(tmp_path: Path) -> None:
 def test_the_command_fits_a_temperature_and_reads_each_clip_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for _ in write_drive_by(tmp_path / "drive_3.mp4", default_scheme(), 3, DriveBySettings(cars=1, rate=10)):
+    for _ in write_drive_by(tmp_path / "drive_3.mp4", main_scheme(), 3, DriveBySettings(cars=1, rate=10)):
         pass
     monkeypatch.setattr("training.calibrate_events.TEMPERATURES", (1.0, 1.5))
     arguments = [tmp_path, "--evidence", tmp_path / "kept", "--rate", 5, "--scheme", "russia"]

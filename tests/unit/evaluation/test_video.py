@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from plate_nets.cli import app
 from plate_nets.common.errors import DatasetError
-from plate_nets.countries import default_scheme
+from plate_nets.countries import main_scheme
 from plate_nets.evaluation.evidence import ReadFrame
 from plate_nets.evaluation.video import (
     Clip,
@@ -26,7 +26,7 @@ from plate_nets.types import Frame, Plate
 from tests.unit.cameras.traffic import plate
 from training.synthesis.drive_by import DriveBySettings, write_drive_by
 
-RUSSIA = default_scheme()
+RUSSIA = main_scheme()
 ONE, OTHER = "A123BC77", "X900KO99"
 
 

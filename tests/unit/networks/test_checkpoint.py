@@ -13,7 +13,7 @@ from safetensors.numpy import save_file
 from torch import nn
 
 from plate_nets.common.errors import WeightsError
-from plate_nets.countries import default_scheme, load_scheme
+from plate_nets.countries import load_scheme, main_scheme
 from plate_nets.networks.checkpoint import (
     check_scheme,
     load_weights,
@@ -101,7 +101,7 @@ def test_metadata_of_weights_is_shown_in_a_short_line(tmp_path: Path) -> None:
     path = tmp_path / "lprnet.safetensors"
     save_weights(LPRNet(classes=23), path, {"scheme": "\x1b[2J\n" * 1000})
     with pytest.raises(WeightsError, match=r"scheme: expected russia, got '\\x1b\[2J") as refused:
-        check_scheme(path, default_scheme())
+        check_scheme(path, main_scheme())
     assert len(str(refused.value)) < 500 + len(str(path)) and str(refused.value).isprintable()
 
 
@@ -183,7 +183,7 @@ def test_weights_of_another_scheme_are_refused(tmp_path: Path) -> None:
     with pytest.raises(
         WeightsError, match=r"stn\.safetensors: weights of another scheme: scheme: expected russia, got tes"
     ):
-        load_weights(STN(), path, default_scheme())
+        load_weights(STN(), path, main_scheme())
     other = TESTLAND.replace("0123456789AC", "1023456789AC")  # same symbols, other order
     write_testland(tmp_path, other)
     with pytest.raises(WeightsError, match=rf"scheme_sha256: expected [0-9a-f]{{64}}, got {scheme.sha256}$"):
@@ -195,4 +195,4 @@ def test_weights_of_another_scheme_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["stn", "lprnet"])
 def test_the_shipped_reader_has_the_default_scheme(name: str) -> None:
-    check_scheme(weights_path(name), default_scheme())
+    check_scheme(weights_path(name), main_scheme())

@@ -4,14 +4,14 @@ import pytest
 import torch
 from torch import nn
 
-from plate_nets.countries import default_scheme
+from plate_nets.countries import main_scheme
 from plate_nets.networks.lprnet import LPRNet, normalize_by_power
 from plate_nets.networks.registry import NETWORKS
 from plate_nets.networks.stn import STN
 
 
 def shipped(name: str) -> nn.Module:
-    return NETWORKS[name].load(default_scheme())
+    return NETWORKS[name].load(main_scheme())
 
 
 @pytest.mark.parametrize("batch", [1, 2, 5, 32])

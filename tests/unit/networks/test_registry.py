@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from plate_nets.contract import CROP_DIMS, MODELS, READERS
-from plate_nets.countries import default_scheme
+from plate_nets.countries import main_scheme
 from plate_nets.networks.checkpoint import read_sums
 from plate_nets.networks.registry import NETWORKS
 
@@ -32,7 +32,7 @@ def test_a_network_takes_the_input_in_the_registry(name: str) -> None:
     import torch
 
     dims = NETWORKS[name].dims
-    network = NETWORKS[name].load(default_scheme())
+    network = NETWORKS[name].load(main_scheme())
     assert not network.training
     with torch.inference_mode():
         found = network(torch.zeros(2, *(64 if each == -1 else each for each in dims)))
@@ -46,7 +46,7 @@ def test_a_network_can_be_scripted(name: str) -> None:
     """`python -m converters --mode script` and `python -m benchmarks --networks` need this."""
     import torch
 
-    network = NETWORKS[name].load(default_scheme())
+    network = NETWORKS[name].load(main_scheme())
     given = torch.rand(2, *(64 if each == -1 else each for each in NETWORKS[name].dims))
     with torch.inference_mode():
         torch.testing.assert_close(torch.jit.script(network)(given), network(given), atol=1e-3, rtol=1e-4)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from plate_nets.common.errors import ContractError
-from plate_nets.countries import PlateScheme, default_scheme, joined, load_scheme, load_schemes
+from plate_nets.countries import PlateScheme, joined, load_scheme, load_schemes, main_scheme
 from plate_nets.recognition.decoding import (
     DecodingSettings,
     PlateDecoder,
@@ -21,7 +21,7 @@ from plate_nets.types import STEPS
 from tests.schemes import make_testland
 from tests.spelling import spell
 
-RUSSIA = default_scheme()
+RUSSIA = main_scheme()
 BLANK, CLASSES, INDEX = RUSSIA.blank, RUSSIA.classes, RUSSIA.index
 
 

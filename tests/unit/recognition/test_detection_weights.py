@@ -4,7 +4,7 @@ import cv2
 import numpy as np
 import pytest
 
-from plate_nets.countries import default_scheme
+from plate_nets.countries import main_scheme
 from plate_nets.evaluation.dataset import load_dataset, read_photo
 from plate_nets.networks.checkpoint import load_weights, weights_path
 from plate_nets.networks.runtimes.torchscript import TorchDetector
@@ -28,7 +28,7 @@ def detector() -> PlateDetector:
 def test_plates_of_rendered_scenes_are_found(detector: PlateDetector, size: tuple[int, int]) -> None:
     labelled = hit = 0
     for seed in range(8):
-        scene = render_scene(default_scheme(), np.random.default_rng(1000 + seed), size, plates=2)
+        scene = render_scene(main_scheme(), np.random.default_rng(1000 + seed), size, plates=2)
         truth = np.array([(p.box.xmin, p.box.ymin, p.box.xmax, p.box.ymax) for p in scene.plates], np.float32)
         truth = truth.reshape(-1, 4)
         boxes, scores = detector.detect(scene.frame)
@@ -56,7 +56,7 @@ def plate_free() -> list[Frame]:
 def test_no_sign_of_a_street_without_plates_gets_a_text() -> None:
     reader = LocalReader(runtime="torch")
     for seed in range(4):
-        street = render_scene(default_scheme(), np.random.default_rng(seed), (640, 400), plates=0).frame
+        street = render_scene(main_scheme(), np.random.default_rng(seed), (640, 400), plates=0).frame
         assert [plate.reading.text for plate in reader.read(street) if plate.reading.text] == []
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from plate_nets.countries import main_scheme
 from plate_nets.recognition.corners import CornerFinder
 from plate_nets.recognition.detection import PlateDetector
 from plate_nets.recognition.finder import PlateFinder
@@ -23,7 +24,7 @@ CAR = compose(480, 640, PLACED)
 
 @pytest.fixture(scope="module")
 def reader() -> LocalReader:
-    return LocalReader(threads=1)
+    return LocalReader(scheme=main_scheme(), threads=1)
 
 
 def texts(plates: list[Plate]) -> set[str]:

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,8 +18,9 @@ import pytest
 import plate_nets
 from plate_nets.client import PlateClient
 from plate_nets.common.errors import InputError, InputTooLarge, WeightsError
-from plate_nets.countries import default_scheme
+from plate_nets.countries import main_scheme
 from plate_nets.evaluation.dataset import load_dataset
+from plate_nets.networks.runtimes import networks
 from plate_nets.networks.runtimes.networks import Networks, Runtime, load_converted
 from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder
 from plate_nets.recognition.health import check_health, known_picture
@@ -78,16 +80,19 @@ def test_three_lines_of_code_read_a_plate() -> None:
     assert [plate.reading.text for plate in plates] == list(known.texts)
 
 
-def test_a_reading_has_its_format_and_scheme(openvino: LocalReader) -> None:
+def test_a_reading_has_its_format_scheme_and_country(openvino: LocalReader) -> None:
     plates = openvino.read(CAR, evidence=True)
+    narrow = openvino.read(CAR, schemes=[main_scheme()])
     assert {plate.reading.text for plate in plates} == {placed.text for placed in PLACED}
     for plate in plates:
         reading = plate.reading
         assert (reading.format, reading.scheme) == ("private", "russia")
         assert len(reading.characters) == len(reading.best)
         assert min(reading.characters) == reading.confidence
-        assert plate.logits is not None and plate.logits.shape == (23, 18)
-        assert PlateDecoder(default_scheme()).decode(plate.logits[None]) == [reading]
+        assert plate.logits is not None and plate.logits.shape == (23, 18), "of lprnet, as no plate has another reader"
+        assert PlateDecoder(main_scheme()).decode(plate.logits[None]) == [narrow[plates.index(plate)].reading]
+        assert reading.country == "ru" and 0.5 <= reading.country_confidence <= 1
+    assert [(plate.reading.text, plate.country) for plate in narrow] == [(plate.reading.text, "") for plate in plates]
     assert [plate.logits for plate in openvino.read(CAR)] == [None] * len(plates)
     assert openvino.read(CAR) == plates, "evidence is no part of what a plate is compared by"
 
@@ -143,6 +148,23 @@ def test_networks_that_are_not_converted_are_named(tmp_path: Path) -> None:
         LocalReader(networks=partial(load_converted, folders)).read(CAR)
 
 
+def test_only_the_networks_that_plates_need_are_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a reader that nobody asks, the file only has to exist."""
+    loaded: list[str] = []
+    load = networks.load_network
+
+    def noted(name: str, *rest: Any) -> Any:
+        loaded.append(name)
+        return load(name, *rest)
+
+    monkeypatch.setattr(networks, "load_network", noted)
+    reader = LocalReader(threads=1)
+    assert not reader.read(compose(480, 640)) and not {"country", "lprnet", "lprnet_latin"} & {*loaded}
+    assert len(reader.read(CAR)) == 3 and "lprnet" in loaded and "lprnet_latin" not in loaded
+    loaded.clear()
+    assert len(LocalReader(scheme=main_scheme(), threads=1).read(CAR)) == 3 and "country" not in loaded
+
+
 def test_the_stages_of_a_local_reader_can_be_timed(openvino: LocalReader) -> None:
     entered: list[str] = []
     inside: list[str] = []
@@ -160,7 +182,7 @@ def test_the_stages_of_a_local_reader_can_be_timed(openvino: LocalReader) -> Non
         *(f"detect/{name}" for name in ("letterbox", "network", "select", "corners", "crop")),
     ]
     openvino.read(CAR, stages=stages)
-    assert entered == [*detector, "rectify", "read", "decode_text"]
+    assert entered == [*detector, "tell_country", "rectify", "read", "decode_text"]
     entered.clear()
     openvino.read(compose(480, 640), stages=stages)
     assert entered == detector

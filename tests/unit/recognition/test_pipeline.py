@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 
 from plate_nets.common.errors import ContractError
 from plate_nets.contract import COUNTRY, CROP_DIMS
-from plate_nets.countries import PlateScheme, default_scheme, load_scheme, load_schemes
+from plate_nets.countries import PlateScheme, load_scheme, load_schemes, main_scheme
 from plate_nets.countries.designs import DESIGNS, GROUNDS, UNKNOWN
 from plate_nets.recognition.appearance import Appearance
+from plate_nets.recognition.decoding import DOUBTED
 from plate_nets.recognition.geometry import clip
 from plate_nets.recognition.options import ReadOptions
-from plate_nets.recognition.pipeline import CHUNK, DOUBTED, PlateReader, join, split_rows, take_rows
+from plate_nets.recognition.pipeline import CHUNK, PlateReader, join, split_rows, take_rows
 from plate_nets.recognition.rectification import box_quads, quad_boxes
 from plate_nets.recognition.schemes import SchemeDecoder
 from plate_nets.recognition.stages import Stages
@@ -30,7 +31,7 @@ class NumberDecoder(SchemeDecoder):
     """Reads a row's first number, and records the lines of each call."""
 
     def __init__(self) -> None:
-        super().__init__([default_scheme()])
+        super().__init__([main_scheme()])
         self.lines: list[list[int]] = []
 
     def decode(
@@ -141,7 +142,7 @@ def test_the_requested_countries_decide_whether_a_short_plate_has_one_line(
     ids=["corners leave out a part", "read along its corners", "not read at all"],
 )
 def test_a_plate_without_a_text_is_also_read_from_its_upright_crop(along_corners: str, upright: str, text: str) -> None:
-    russia = default_scheme()
+    russia = main_scheme()
     spell = partial(spelling, russia.alphabet, (along_corners, upright))
     corners = box_quads(np.array([[0, 0, 94, 20]], np.float32)).reshape(-1, 8)
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from plate_nets.common.errors import InputError, SchemeError
-from plate_nets.countries import PlateScheme, default_scheme, load_scheme, load_schemes
+from plate_nets.countries import PlateScheme, load_scheme, load_schemes, main_scheme
 from plate_nets.recognition.schemes import SchemeDecoder, best_of, evidence_of
 from plate_nets.types import STEPS, Logits, Reading
 
-RUSSIA, LATIN, UZBEKISTAN = default_scheme(), load_scheme("latin"), load_scheme("uzbekistan")
+RUSSIA, LATIN, UZBEKISTAN = main_scheme(), load_scheme("latin"), load_scheme("uzbekistan")
 
 
 def spelt(scheme: PlateScheme, text: str, sure: float = 12.0) -> Logits:

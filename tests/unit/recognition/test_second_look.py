@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from plate_nets.countries import default_scheme
+from plate_nets.countries import main_scheme
 from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder, at_height, most_probable
 from plate_nets.recognition.options import ReadOptions
 from plate_nets.recognition.pipeline import PlateReader, split_rows, take_rows
@@ -16,7 +16,7 @@ from plate_nets.recognition.stages import Stages
 from plate_nets.types import Boxes, Crops, Frame, Logits, PlateCrops, Reading, Scores, VehicleRows
 from tests.spelling import spell
 
-RUSSIA = default_scheme()
+RUSSIA = main_scheme()
 DECODER = PlateDecoder(RUSSIA)
 
 

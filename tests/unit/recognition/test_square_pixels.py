@@ -4,7 +4,7 @@ import cv2
 import numpy as np
 import pytest
 
-from plate_nets.countries import default_scheme
+from plate_nets.countries import main_scheme
 from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.reader import VehicleReader
 from plate_nets.recognition.square_pixels import AspectReader, Stretch, parse_aspect
@@ -19,7 +19,7 @@ WIDTHS = (72, 80, 90, 100)
 def photo(number: int) -> list[Placed]:
     """Ten plates."""
     rng = np.random.default_rng(number)
-    scheme = default_scheme()
+    scheme = main_scheme()
     return [
         Placed(
             sample_text(scheme, rng, scheme.formats[0].name)[1],

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from plate_nets.countries import default_scheme
+from plate_nets.countries import main_scheme
 from plate_nets.recognition.vehicles import rows_of, vehicles_of, with_vehicles
 from plate_nets.types import Box, Plate, Reading, Vehicle
 from training.synthesis.scene import render_scene
@@ -90,7 +90,7 @@ def test_an_ambiguous_plate_or_vehicle_gets_no_match() -> None:
 @pytest.mark.parametrize("seed", range(6))
 def test_plates_of_drawn_streets_have_the_cars_that_were_drawn_around_them(seed: int) -> None:
     """Streets with cars side by side and behind each other. An ambiguous plate has no vehicle."""
-    scene = render_scene(default_scheme(), np.random.default_rng(seed), (1280, 720), 6)
+    scene = render_scene(main_scheme(), np.random.default_rng(seed), (1280, 720), 6)
     cars = [vehicle(each.car) for each in scene.plates]
     plates = [Plate(each.box, 0.9, Reading("", "", 0.0)) for each in scene.plates]
     found = owners(plates, cars)
@@ -99,7 +99,7 @@ def test_plates_of_drawn_streets_have_the_cars_that_were_drawn_around_them(seed:
 
 
 def test_a_plate_on_the_road_in_front_of_a_car_belongs_to_no_vehicle() -> None:
-    scene = render_scene(default_scheme(), np.random.default_rng(1), (1280, 720), 1)
+    scene = render_scene(main_scheme(), np.random.default_rng(1), (1280, 720), 1)
     (drawn,) = scene.plates
     down = drawn.car.ymax - drawn.box.ymin
     lying = Plate(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from plate_nets.countries import load_scheme, load_schemes
+from plate_nets.countries import load_scheme, main_scheme
 from plate_nets.countries.designs import GROUNDS, UNKNOWN
 from plate_nets.recognition.local import LocalReader
 from plate_nets.types import Frame
@@ -21,7 +21,7 @@ RUSSIAN, TURKISH = "A123BC77", "34ABC123"
 
 @pytest.fixture(scope="module")
 def reader() -> LocalReader:
-    return LocalReader(scheme=load_schemes("world"), threads=1)
+    return LocalReader(threads=1)
 
 
 def car(*drawn: Frame) -> Frame:
@@ -68,7 +68,7 @@ def test_no_latin_text_is_invented_for_other_letters(reader: LocalReader, text: 
 
 
 def test_a_reader_of_one_scheme_gives_country_and_colour_if_requested() -> None:
-    reader = LocalReader(threads=1)
+    reader = LocalReader(scheme=main_scheme(), threads=1)
     (plain,), (asked,) = reader.read(car()), reader.read(car(), appearance=True)
     assert plain.country == plain.ground == "" and not {"country", "ground"} & plain.to_dict().keys()
     assert asked.ground in GROUNDS and 0 < asked.ground_confidence <= 1 and asked.country in ("ru", UNKNOWN)

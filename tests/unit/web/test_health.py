@@ -8,7 +8,7 @@ import pytest
 
 from plate_nets.client import PlateClient
 from plate_nets.contract import needed
-from plate_nets.countries import default_scheme
+from plate_nets.countries import default_schemes
 from plate_nets.types import Frame, Plate
 from plate_nets.web.health import Backend, Health
 from tests.fakes.stub_server import METADATA, stub_server
@@ -20,7 +20,7 @@ def test_ready_models_are_reported_as_ready(protocol: str) -> None:
     with stub_server() as stub, nobody, PlateClient(f"{protocol}://{stub.url(protocol)}") as client:
         facts = asyncio.run(Health(Backend(nobody, "server", client.url)).facts())
     assert facts["version"] == METADATA["version"]
-    assert facts["models"] == [{"name": name, "ready": True} for name in needed([default_scheme()])]
+    assert facts["models"] == [{"name": name, "ready": True} for name in needed(default_schemes())]
 
 
 def test_a_silent_server_is_not_reported_as_having_no_ready_models() -> None:

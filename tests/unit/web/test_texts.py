@@ -7,7 +7,7 @@ from typing import Any, get_args
 import pytest
 
 from plate_nets.common.error_codes import OURS, WEB
-from plate_nets.countries import default_scheme
+from plate_nets.countries import main_scheme
 from plate_nets.countries.designs import GROUNDS
 from plate_nets.types import Side
 from plate_nets.web.texts import LANGUAGES, load_texts, preferred
@@ -49,7 +49,7 @@ def test_every_text_of_the_page_is_used() -> None:
 def test_every_error_and_format_has_a_text() -> None:
     texts = load_texts("en")
     assert {each.phrase for each in (*OURS, *WEB)} <= texts["errors"].keys()
-    assert {each.name for each in default_scheme().formats} <= texts["formats"].keys()
+    assert {each.name for each in main_scheme().formats} <= texts["formats"].keys()
     assert set(GROUNDS) == texts["grounds"].keys()
     assert set(get_args(Side)) == texts["sides"].keys()
 

@@ -8,7 +8,7 @@ import pytest
 from starlette.requests import Request
 from starlette.types import Message
 
-from plate_nets.countries import default_scheme
+from plate_nets.countries import main_scheme
 from plate_nets.recognition.local import LocalReader
 from plate_nets.web.access import Access, Caller
 from plate_nets.web.settings import WebSettings
@@ -26,7 +26,7 @@ def test_no_line_follows_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(StoredVideo, "close", slowly)
     settings = WebSettings()
-    api = VideoApi(Access(settings), LocalReader(), default_scheme(), Uploads(settings))
+    api = VideoApi(Access(settings), LocalReader(), main_scheme(), Uploads(settings))
 
     async def receive() -> Message:
         return {"type": "http.request", "body": b"no video", "more_body": False}

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from plate_nets.common.errors import WeightsError
 from plate_nets.contract import CORNERS, YOLO
-from plate_nets.countries import default_scheme
+from plate_nets.countries import main_scheme
 from plate_nets.networks.checkpoint import save_weights
 from plate_nets.networks.conversion import openvino_ir, torchscript_file
 from plate_nets.networks.conversion.graphs.yolov5 import yolov5
@@ -36,7 +36,7 @@ def pictures() -> NDArray[np.uint8]:
 
 @pytest.fixture(scope="module")
 def expected(pictures: NDArray[np.uint8]) -> NDArray[np.float32]:
-    return TorchDetector(NETWORKS[YOLO.name].load(default_scheme()))(pictures)
+    return TorchDetector(NETWORKS[YOLO.name].load(main_scheme()))(pictures)
 
 
 def test_with_all_rows_the_detector_equals_the_network(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from plate_nets.cli.options import SCHEME_VARIABLE
 from plate_nets.common.control_key import KEY_VARIABLE, probe_token
 from plate_nets.contract import (
     APPEARANCE,
@@ -23,7 +24,7 @@ from plate_nets.contract import (
     ModelSpec,
     TensorSpec,
 )
-from plate_nets.countries import default_scheme
+from plate_nets.countries import MAIN_SCHEME, main_scheme
 from plate_nets.countries.designs import DESIGNS, GROUNDS
 from plate_nets.networks.runtimes.networks import IR, released
 from plate_nets.networks.runtimes.openvino import read_ir
@@ -34,7 +35,7 @@ from tests.frames import Placed, compose, encode
 from tests.paths import ROOT
 
 KEY = "k" * 16
-CLASSES = default_scheme().classes
+CLASSES = main_scheme().classes
 FRAME = compose(120, 200, [Placed("A123BC77", 20, 40)])
 
 
@@ -97,6 +98,7 @@ def logits(crops: np.ndarray) -> Sequence[np.ndarray]:
 def chain(fake_server: triton.Server, model_repository: Path, monkeypatch: pytest.MonkeyPatch) -> triton.Server:
     """The real `plate_recognition` over stand-ins of the other models; one plate."""
     monkeypatch.setenv(KEY_VARIABLE, KEY)
+    monkeypatch.setenv(SCHEME_VARIABLE, MAIN_SCHEME)  # no stand-in of another reader
     folder = model_repository / PLATE_RECOGNITION.name
     fake_server.models = {
         YOLO.name: FakeModel(YOLO, plates(1)),
