@@ -55,3 +55,10 @@ def ground_of(colour: Colour) -> str | None:
     if saturation < _COLOURED:
         return None
     return min(_HUES, key=lambda name: abs((hue - _HUES[name] + 0.5) % 1 - 0.5))
+
+
+def grounds_of(scheme: PlateScheme, text: str) -> set[str | None]:
+    """A text of a scheme -> the grounds on which its formats are drawn, see `ground_of`; empty if none is drawn."""
+    drawings = scheme.synthesis.drawings
+    designs = [design for each in scheme.formats_of(text) for design in drawings.get(each.name, ())]
+    return {ground_of(colour) for each in designs for colour in (each.ground, *(look.ground for look in each.looks))}

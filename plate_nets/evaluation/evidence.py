@@ -13,6 +13,7 @@ from safetensors.numpy import save_file
 from plate_nets.common.atomic_files import whole_file
 from plate_nets.common.errors import DatasetError
 from plate_nets.countries import PlateScheme
+from plate_nets.recognition.schemes import stacked
 from plate_nets.types import Box, Plate, Reading
 
 
@@ -77,7 +78,9 @@ def save_evidence(path: Path, frames: Sequence[ReadFrame]) -> None:
     ]
     logits = [plate.logits for frame in frames for plate in frame.plates if plate.logits is not None]
     with whole_file(path) as aside:
-        save_file({"logits": np.array(logits, np.float32)}, aside, {"frames": json.dumps(records)})
+        save_file(
+            {"logits": stacked(logits) if logits else np.zeros(0, np.float32)}, aside, {"frames": json.dumps(records)}
+        )
 
 
 def load_evidence(path: Path) -> list[ReadFrame]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plate_nets.countries import PlateScheme
-from plate_nets.countries.designs import CLASSES, DESIGNS, GROUNDS, UNKNOWN, design_of
+from plate_nets.countries.designs import CLASSES, DESIGNS, GROUNDS, UNKNOWN, design_of, grounds_of
 from plate_nets.types import Reading
 
 Favour = Callable[[str], float]
@@ -65,16 +65,32 @@ class Appearance:
         return CLASSES[UNKNOWN] in classes or float(self.designs[classes].max()) >= _IMPROBABLE
 
     def contradicts(self, reading: Reading, schemes: Sequence[PlateScheme]) -> bool:
-        """Whether the design is certainly that of another country than those of a reading, so that a part is not read.
+        """Whether a reading's text is none of a plate that looks like this one.
 
-        It says nothing about a country whose design the network does not know.
+        The design may certainly be that of another country, so that a part is not read. A word or a number alone may
+        stand on any sign: it is a text only on what looks like a plate of a country that has such texts.
         """
+        names = reading.schemes or (reading.scheme,)
+        owners = [scheme for scheme in schemes if scheme.name in names]
+        if reading.text.isalpha() or reading.text.isdigit():
+            return not any(self._looks_like(scheme, reading.text) for scheme in owners)
         design = int(self.designs.argmax())
         country = DESIGNS[design].partition(" ")[0]
-        names = reading.schemes or (reading.scheme,)
-        own = {scheme.country for scheme in schemes if scheme.name in names} - {""}
+        own = {scheme.country for scheme in owners} - {""}
         decided = float(self.designs[design]) >= _DECIDED and country != UNKNOWN
         return decided and country not in own and own <= _COUNTRIES
+
+    def _looks_like(self, scheme: PlateScheme, text: str) -> bool:
+        """Whether a plate with this text of a scheme looks like this one.
+
+        Of a country that the network does not know, only the ground can tell, and only if no format is free.
+        """
+        if scheme.country in _COUNTRIES:
+            return self.likeness(scheme, text) >= _SURE
+        ground = int(self.grounds.argmax())
+        drawn = grounds_of(scheme, text)
+        other = float(self.grounds[ground]) >= _SURE and drawn and GROUNDS[ground] not in drawn
+        return not scheme.is_free(text) and not other
 
     def describe(self, reading: Reading, schemes: Sequence[PlateScheme]) -> Reading:
         """Add the ground colour to a reading and, if it has a text, the country.

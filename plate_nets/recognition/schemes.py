@@ -255,6 +255,10 @@ def evidence_of(readings: Sequence[Reading], logits: Mapping[str, Logits], schem
     if len(logits) == 1:
         return next(iter(logits.values()))
     readers = {scheme.name: reader_of(scheme).name for scheme in schemes}
-    rows = [logits[readers[reading.scheme]][place] for place, reading in enumerate(readings)]
+    return stacked([logits[readers[reading.scheme]][place] for place, reading in enumerate(readings)])
+
+
+def stacked(rows: Sequence[Logits]) -> Logits:
+    """The logits (C, 18) of plates -> (N, C, 18) with the largest C; the others are padded with their lowest value."""
     most = max(map(len, rows))
     return np.stack([np.pad(row, ((0, most - len(row)), (0, 0)), constant_values=row.min()) for row in rows])

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from plate_nets.common.errors import DatasetError
-from plate_nets.countries import main_scheme
+from plate_nets.countries import load_schemes, main_scheme
 from plate_nets.evaluation.dataset import load_dataset, read_photo
 from plate_nets.recognition.quads import lines_of
 from training.synthesis.__main__ import app
@@ -58,6 +58,13 @@ def test_a_scene_shows_the_plates_it_names(plates: int) -> None:
             assert 2.5 < box.width / box.height < 6
 
 
+def test_the_cars_of_a_scene_have_plates_of_several_countries_in_their_shapes() -> None:
+    countries = load_schemes("germany,united_states")
+    far, near = render_scene(countries, np.random.default_rng(9), plates=2).plates
+    assert countries[0].is_plate(far.text) and countries[1].is_plate(near.text)
+    assert far.box.width / far.box.height > 3.5 > 2.5 > near.box.width / near.box.height
+
+
 def test_the_generator_determines_a_scene() -> None:
     first, again, other = (render_scene(RUSSIA, np.random.default_rng(seed), SMALL, 2).frame for seed in (4, 4, 5))
     assert np.array_equal(first, again) and not np.array_equal(first, other)
@@ -92,3 +99,11 @@ def test_the_command_line_reports_an_error_in_one_line(
     result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 1
     assert result.stderr.startswith("error: ") and result.stderr.count("\n") == 1
+
+
+def test_only_a_street_scene_has_plates_of_several_countries(tmp_path: Path) -> None:
+    scene, several = str(tmp_path / "scene.png"), ["--scheme", "germany,brazil"]
+    result = CliRunner().invoke(app, ["--scene", scene, "--plates", "2", "--reach", "12", *several])
+    assert result.exit_code == 0 and Path(scene).is_file()
+    result = CliRunner().invoke(app, ["--sheet", str(tmp_path / "sheet.png"), *several])
+    assert result.exit_code == 1 and "only a street scene, --scene, has plates of several countries" in result.stderr

@@ -24,7 +24,7 @@ UNUSED: dict[str, str] = {
     "python -m training.detector.smallest_plate": "--plot --long-side --photos",
     "python -m training.detector.speed": "--threads",
     "python -m training.quantize": "--scheme",
-    "python -m training.synthesis": "--lines --scene --plates --calibration --light",
+    "python -m training.synthesis": "--lines --calibration --light",
     "python -m benchmarks": "--protocol --targets --memory --overload --stages --model-repository --log",
     "python -m benchmarks.batch": "--workers --ray --shard-size --listed --json",
     "python -m benchmarks.cameras": "--seconds --restarts --only",

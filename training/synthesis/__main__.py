@@ -9,7 +9,8 @@ import typer
 from rich.console import Console
 from rich.progress import Progress, track
 
-from plate_nets.countries import MAIN_SCHEME, load_scheme
+from plate_nets.common.errors import InputError
+from plate_nets.countries import MAIN_SCHEME, load_schemes
 from plate_nets.networks.runtimes.precision import CROPS, SCENE
 from training.command import errors_in_one_line
 from training.picture_file import save_picture
@@ -29,13 +30,18 @@ _CROPS = 120
 def main(
     sheet: Annotated[Path | None, typer.Option(help="Write a sheet of labelled crops to this file.")] = None,
     kind: Annotated[str | None, typer.Option(help="Draw only this format of plate.")] = None,
-    scheme: Annotated[str, typer.Option(help="Country to draw (built-in name or TOML file).")] = MAIN_SCHEME,
+    scheme: Annotated[
+        str, typer.Option(help="Country to draw (built-in name or TOML file); for --scene, several, comma-separated.")
+    ] = MAIN_SCHEME,
     seed: Annotated[int, typer.Option(help="Seed of every picture.")] = 0,
     test_set: Annotated[Path | None, typer.Option(help="Write a test set to this new folder.")] = None,
     count: Annotated[int, typer.Option(min=1, help="How many photos the set has.")] = 2000,
     lines: Annotated[int, typer.Option(min=1, max=2, help="Lines of the test set's plates.")] = 1,
     scene: Annotated[Path | None, typer.Option(help="Write a street scene to this file.")] = None,
     plates: Annotated[int, typer.Option(min=0, max=6, help="Plates in a street scene.")] = 3,
+    reach: Annotated[
+        float | None, typer.Option(help="From the nearest to the farthest car of a street scene, m.", min=1)
+    ] = None,
     calibration: Annotated[
         Path | None,
         typer.Option(help="Write the pictures on which precisions are compared to this folder.", exists=True),
@@ -53,13 +59,16 @@ def main(
 ) -> None:
     """Draw synthetic plates and scenes, write test sets and clips."""
     console = Console(soft_wrap=True)
-    country = load_scheme(scheme)
+    countries = load_schemes(scheme)
+    if scene is None and len(countries) > 1:
+        raise InputError(f"--scheme {scheme}: only a street scene, --scene, has plates of several countries; name one")
+    country = countries[0]
     if sheet is not None:
         rng = np.random.default_rng(seed)
         save_picture(sheet, draw_sheet([synthesize(country, rng, kind) for _ in range(_CROPS)]))
         console.print(f"wrote {sheet}")
     if scene is not None:
-        drawn = render_scene(country, np.random.default_rng(seed), plates=plates)
+        drawn = render_scene(countries, np.random.default_rng(seed), plates=plates, reach=reach)
         save_picture(scene, drawn.frame)
         console.print(f"wrote {scene}: {', '.join(f'{p.kind} {p.text}' for p in drawn.plates) or 'no plate'}")
     if test_set is not None:

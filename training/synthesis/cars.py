@@ -80,10 +80,10 @@ def outline_of(car: Car) -> tuple[tuple[float, float], ...]:
     return tuple((length - x, y) for x, y in reversed(points))
 
 
-def plate_quad(car: Car, camera: Pinhole) -> Quad:
-    """The car's plate in the picture: corners (4, 2), clockwise from top left."""
+def plate_quad(car: Car, camera: Pinhole, size: tuple[float, float] = (PLATE_WIDTH, PLATE_HEIGHT)) -> Quad:
+    """The car's plate, of a width and height in m, in the picture: corners (4, 2), clockwise from top left."""
     middle = 0.46 if car.front else min(0.62, outline_of(car)[0][1] * 0.5 + 0.3) + 0.12
-    half_w, half_h = PLATE_WIDTH / 2, PLATE_HEIGHT / 2
+    half_w, half_h = size[0] / 2, size[1] / 2
     return camera.upright(car.x - half_w, car.x + half_w, middle + half_h, middle - half_h, car.z - 0.04)
 
 

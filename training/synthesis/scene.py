@@ -1,6 +1,8 @@
 """Draws a street scene with plates: the picture of the demo, and training scenes for the detector."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import cycle
 
 import cv2
 import numpy as np
@@ -47,7 +49,7 @@ class Scene:
 
 
 def render_scene(
-    scheme: PlateScheme,
+    scheme: PlateScheme | Sequence[PlateScheme],
     rng: np.random.Generator,
     size: tuple[int, int] = (1280, 720),
     plates: int = 1,
@@ -57,7 +59,7 @@ def render_scene(
     """Render a street scene.
 
     Args:
-        scheme: the scheme of the cars' plates.
+        scheme: the scheme of the cars' plates, or several, which the cars have in turn, the farthest car the first.
         rng: decides everything.
         size: width and height of the frame, px.
         plates: plates in it, 0..6, or more with a longer reach; fewer if the frame has no room to show them whole.
@@ -76,9 +78,10 @@ def render_scene(
     street.draw_street(frame, camera, weather, rng)
     placed = _place(camera, (width, height), plates, rng, reach)
     shown: list[ScenePlate] = []
-    for car in sorted(placed, key=lambda c: -c.z):
+    schemes = cycle((scheme,) if isinstance(scheme, PlateScheme) else scheme)
+    for car, country in zip(sorted(placed, key=lambda c: -c.z), schemes, strict=False):
         cars.draw_car(frame, camera, car, rng, lamps_on=weather.dim < 0.72 or rng.random() < 0.25)
-        shown.append(_hang(scheme, frame, camera, car, rng, abroad=bool(rng.random() < foreign)))
+        shown.append(_hang(country, frame, camera, car, rng, abroad=bool(rng.random() < foreign)))
     return Scene(_develop(frame, size, weather, rng), tuple(shown))
 
 
@@ -125,12 +128,14 @@ def _hang(
     scheme: PlateScheme, frame: Frame, camera: Pinhole, car: cars.Car, rng: np.random.Generator, *, abroad: bool
 ) -> ScenePlate:
     """Draw a car's plate, in place."""
-    quad = cars.plate_quad(car, camera)
     if abroad:
         kind, text, picture = "foreign", "", foreign_plate(rng)
+        quad = cars.plate_quad(car, camera)
     else:
         kind, text = texts.sample_text(scheme.by_lines[1], rng)
         picture = plates.draw(scheme, kind, text, rng, PLATE_SCALE)
+        height, width = (side / PLATE_SCALE / 1000 for side in picture.shape[:2])
+        quad = cars.plate_quad(car, camera, (width, height))
     hang(frame, picture, quad)
     small = np.asarray((quad + 0.5) / _FINE - 0.5, np.float32)
     around = Box(*((side + 0.5) / _FINE - 0.5 for side in cars.extent(car, camera)))

@@ -1,6 +1,7 @@
 """Whether the score of events is calibrated: gates, reliability, heights; and stored evidence."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -52,6 +53,17 @@ def test_stored_evidence_is_unchanged(tmp_path: Path) -> None:
     assert back == frames
     for one, other in zip(frames[0].plates, back[0].plates, strict=True):
         assert one.logits is not None and other.logits is not None and np.array_equal(one.logits, other.logits)
+
+
+def test_evidence_of_plates_of_several_readers_is_stored(tmp_path: Path) -> None:
+    russian = plate("A123BC77", 300)
+    assert russian.logits is not None
+    turkish = replace(russian, logits=np.zeros((48, russian.logits.shape[1]), np.float32))
+    save_evidence(tmp_path / "clip.safetensors", [ReadFrame(0.0, (russian, turkish))])
+    (frame,) = load_evidence(tmp_path / "clip.safetensors")
+    first, second = (plate.logits for plate in frame.plates)
+    assert first is not None and np.array_equal(first[: len(russian.logits)], russian.logits)
+    assert second is not None and turkish.logits is not None and np.array_equal(second, turkish.logits)
 
 
 def test_stored_evidence_is_not_read_again(tmp_path: Path) -> None:

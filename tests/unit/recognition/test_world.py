@@ -52,11 +52,18 @@ def test_two_plates_of_different_countries_on_a_car_are_read_by_their_schemes(re
     assert found == {RUSSIAN: "russia", TURKISH: "turkey"}
 
 
-@pytest.mark.parametrize("code", [0, 1], ids=["upside down", "mirrored"])
+@pytest.mark.parametrize("code", [0, 1, -1], ids=["upside down", "mirrored", "turned about"])
 def test_a_mirrored_plate_of_any_country_gets_no_text(reader: LocalReader, code: int) -> None:
     found = reader.read(np.asarray(cv2.flip(car(turkish()), code), np.uint8))
     assert {plate.reading.text for plate in found} <= {""}
     assert {plate.country for plate in found} <= {UNKNOWN}, "what has no text is of no country"
+
+
+@pytest.mark.parametrize("cut", [330, 345, 395, 420, 470])
+def test_a_plate_cut_by_the_border_is_unread_or_right(reader: LocalReader, cut: int) -> None:
+    whole = car(turkish())
+    for part in (whole[:, cut:], whole[:, :cut]):
+        assert {plate.reading.text for plate in reader.read(np.ascontiguousarray(part))} <= {RUSSIAN, TURKISH, ""}
 
 
 @pytest.mark.parametrize("text", ["ЖФ ДЮЯ", "ЩЛ 47 ЫЭ", "ب د ه", "١٢٣ ق ٤٥"])
@@ -73,3 +80,8 @@ def test_a_reader_of_one_scheme_gives_country_and_colour_if_requested() -> None:
     assert plain.country == plain.ground == "" and not {"country", "ground"} & plain.to_dict().keys()
     assert asked.ground in GROUNDS and 0 < asked.ground_confidence <= 1 and asked.country in ("ru", UNKNOWN)
     assert plain.to_dict().items() <= asked.to_dict().items(), "the rest is the same"
+
+
+@pytest.mark.parametrize("text", ["SPRINTER", "MERCEDES", "AMBULANCE", "SALE", "TAXI", "5551234", "0170 123"])
+def test_a_word_or_a_number_on_a_sign_is_no_plate(reader: LocalReader, text: str) -> None:
+    assert {plate.reading.text for plate in reader.read(car(written(text)))} <= {RUSSIAN, ""}
