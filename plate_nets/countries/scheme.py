@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby, product
-from string import ascii_uppercase, digits
 
 from plate_nets.common.errors import SchemeError
 from plate_nets.countries.drawing import PlateDrawing
@@ -19,7 +18,6 @@ MOST_WORK = 300_000
 """Limit for building the automaton of all formats, see `Successors.explore`: a second or two. Russia's takes 262."""
 _WIDE = 16
 """How many of the widest rests of a text each other one is compared with."""
-_ANY = frozenset(ascii_uppercase + digits)
 
 UNKNOWN = "?"
 """A class of a reader that stands for one or more signs in a row that it does not know or cannot see. No pattern may
@@ -283,11 +281,6 @@ class PlateScheme:
     def formats_of(self, text: str) -> tuple[PlateFormat, ...]:
         """The formats that a text fits."""
         return tuple(dict.fromkeys(fit.format for fit in self.fits(text)))
-
-    def is_free(self, text: str) -> bool:
-        """Whether all formats that a text fits take any digit and letter at each place, so that they say nothing."""
-        signs = {sign for fit in self.fits(text) for pattern in fit.patterns for sign in pattern}
-        return all(_ANY.issubset(self.signs[sign]) for sign in signs)
 
     def region_of(self, text: str) -> str | None:
         """The code of the region in a text, or of the only region that issues texts of its first format."""

@@ -83,14 +83,14 @@ class Appearance:
     def _looks_like(self, scheme: PlateScheme, text: str) -> bool:
         """Whether a plate with this text of a scheme looks like this one.
 
-        Of a country that the network does not know, only the ground can tell, and only if no format is free.
+        Of a country that the network does not know, only the ground can tell, and only if a format does.
         """
         if scheme.country in _COUNTRIES:
             return self.likeness(scheme, text) >= _SURE
         ground = int(self.grounds.argmax())
         drawn = grounds_of(scheme, text)
         other = float(self.grounds[ground]) >= _SURE and drawn and GROUNDS[ground] not in drawn
-        return not scheme.is_free(text) and not other
+        return scheme.is_telling(text) and not other
 
     def describe(self, reading: Reading, schemes: Sequence[PlateScheme]) -> Reading:
         """Add the ground colour to a reading and, if it has a text, the country.
