@@ -15,8 +15,8 @@ from plate_nets.networks.registry import NETWORKS
 from plate_nets.networks.runtimes.quantization import RANGES
 from tests.commands import invoke
 from training.__main__ import main
-from training.recipe.recipe import BUILT_IN, Part, Recipe, load_recipe
-from training.recipe.train import drawings, starts
+from training.recipe.recipe import BUILT_IN, Part, Recipe, drawings, load_recipe
+from training.recipe.train import starts
 from training.synthesis.test_set import write_test_set
 
 RECIPE = """\
@@ -47,7 +47,7 @@ def test_the_recipes_of_the_package_draw_countries_of_their_reader_and_check_wha
         assert recipe.checks and recipe.schedule.minutes is not None and recipe.schedule.minutes <= 180
         if recipe.network == "reader":
             scheme = load_scheme(recipe.scheme)
-            assert {each.trained_as for each in drawings(scheme, recipe)} == {scheme.trained_as}, name
+            assert {each.trained_as for each in drawings(recipe)} == {scheme.trained_as}, name
             assert recipe.calibration and recipe.quantization
 
 
@@ -106,7 +106,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A recipe, and the drawn plates that it names."""
     folder = tmp_path_factory.mktemp("recipe")
     for seed, name in enumerate(("one", "two", "others")):
-        assert list(write_test_set(default_scheme(), folder / "data" / name, 4, seed))
+        assert list(write_test_set([default_scheme()], folder / "data" / name, 4, seed))
     (folder / "tiny.toml").write_text(RECIPE)
     return folder
 

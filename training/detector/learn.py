@@ -237,7 +237,6 @@ def main(
         workers=workers,
         rate=rate,
         every=every,
-        checkpoint=CHECKPOINT,
         metadata={"seed": str(seed), "start": sha256(start)[:12]},
     ).run()
 

@@ -23,7 +23,7 @@ from training.country.trainer import CountryTrainer, answers, shares
 from training.reader.lookalikes import worst
 from training.reader.real import Example, by_photo
 from training.recipe.prepare import Examples
-from training.recipe.recipe import CountryRecipe, ReaderRecipe
+from training.recipe.recipe import DRAWN, CountryRecipe, ReaderRecipe, drawings
 from training.recipe.train import known_sets
 
 WORST = 12
@@ -64,14 +64,14 @@ class TrainedReader:
         loaded = load_converted(first_versions(default_repository()), threads=1, readers=others)
         own = partial(forward, NETWORKS[self.name].load(self.scheme, self.weights))
         loaded = replace(loaded, readers={**loaded.readers, self.name: own})
-        stn = self.folder / f"{STN.name}.safetensors"
-        return (
-            replace(loaded, stn=partial(forward, NETWORKS[STN.name].load(self.scheme, stn))) if stn.exists() else loaded
-        )
+        if self.recipe.start.stn == "kept":  # the package's
+            return loaded
+        stn = NETWORKS[STN.name].load(self.scheme, self.folder / f"{STN.name}.safetensors")
+        return replace(loaded, stn=partial(forward, stn))
 
-    def local(self) -> LocalReader:
-        """A reader of pictures with these networks."""
-        return LocalReader(self.schemes, networks=lambda: self.networks)
+    def local(self, schemes: Sequence[PlateScheme] = ()) -> LocalReader:
+        """A reader of pictures with these networks, by default for the countries of the recipe."""
+        return LocalReader(schemes or self.schemes, networks=lambda: self.networks)
 
 
 @dataclass(frozen=True)
@@ -93,10 +93,11 @@ class Measured:
 
 
 def measure_reader(reader: TrainedReader, examples: Examples) -> dict[str, Measured]:
-    """How plates of data sets are read, given their boxes."""
-    scheme, local = reader.scheme, reader.local()
+    """How plates of data sets are read, given their boxes; drawn ones as those of the countries that are drawn."""
+    scheme = reader.scheme
     found = {}
     for name, plates in examples.items():
+        local = reader.local(list(drawings(reader.recipe)) if name == DRAWN else ())
         outcome = evaluate_given(spelled(scheme, plates), local.cut, local.read_crops, scheme, keep_crops=True)
         total = summarize(outcome.plates)
         figures = {"best": total.best_exact, "text": total.exact, "wrong": total.wrong, "no text": total.unread}

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from plate_nets.common.errors import InputError
 from plate_nets.common.intake.table import excerpt
 from plate_nets.common.intake.toml_file import read_toml
+from plate_nets.countries import PlateScheme, load_scheme, load_schemes
 from training.checkpoint import DECAY
 
 BUILT_IN = Path(__file__).resolve().parents[1] / "recipes"
@@ -129,14 +130,14 @@ class Calibration(Part):
     temperatures: tuple[Annotated[float, Field(gt=0)], ...] = (0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.6, 1.8, 2.0)
     """Those to choose from."""
     drawn: Annotated[int, Field(ge=0)] = 0
-    """Plates to draw for it, besides the real ones held out."""
+    """Plates to draw for it, of the countries that the recipe draws in turn, besides the real ones held out."""
 
 
 class Quantization(Part):
     """Measures what the reader needs to run in int8. Without this part, it runs in float only."""
 
     pictures: tuple[str, ...]
-    """Data sets whose photos are read for it."""
+    """Data sets whose photos are read for it; "drawn": the plates that are drawn for the calibration."""
     count: Annotated[int, Field(gt=0)] = 300
     """How many of these photos, chosen at random."""
 
@@ -173,6 +174,8 @@ class Recipe(Part):
 
     @model_validator(mode="after")
     def _checks_its_data(self) -> Self:
+        if DRAWN in self.data:
+            raise ValueError(f"data.{DRAWN}: this is the name of the drawn plates; give the folder another name")
         for name in self.checks:
             self._has(name)
         return self
@@ -227,6 +230,12 @@ class CountryRecipe(Recipe):
     """Countries to learn, comma-separated; their plates are drawn too."""
     checks: dict[str, CountryMinimum] = {}
     """What each data set must reach at the end."""
+
+
+def drawings(recipe: ReaderRecipe) -> dict[PlateScheme, float]:
+    """The countries that a recipe draws, and how often each comes."""
+    drawn = {each: factor for names, factor in recipe.drawings.items() for each in load_schemes(names)}
+    return drawn or {load_scheme(recipe.scheme): 1.0}
 
 
 def load_recipe(name: str, settings: Sequence[str] = ()) -> ReaderRecipe | CountryRecipe:

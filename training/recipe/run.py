@@ -16,7 +16,7 @@ from training import loop
 from training.quantize import quantize
 from training.recipe.calibrate import calibrations, fold, outputs_of
 from training.recipe.measure import TrainedReader, measure_country, measure_reader
-from training.recipe.prepare import Examples, held_out, prepare, write_held_out
+from training.recipe.prepare import Examples, folder_of, held_out, marks_of, prepare, write_held_out
 from training.recipe.recipe import CountryRecipe, ReaderRecipe
 from training.recipe.report import Findings, write_report
 from training.recipe.train import LAST, begin, choosing, of_use, train
@@ -35,9 +35,7 @@ def run(name: str, recipe: ReaderRecipe | CountryRecipe, root: Path, out: Path, 
         OSError: the disk is full; the same command goes on once there is room.
     """
     device = loop.prepare(out, threads, recipe.schedule.seed)
-    for chatty in ("plate_nets.networks.runtimes", "tensorboard"):
-        logging.getLogger(chatty).setLevel(logging.WARNING)
-    note, learns = out / "recipe.json", recipe.model_dump_json(indent=1, exclude=_LATER)
+    note, learns = out / "recipe.json", recipe.model_dump_json(indent=1, exclude=_LATER) + marks_of(recipe, root)
     _check_same(note, learns)
     state = begin(recipe, out, device)
     examples = prepare(recipe, root, out / PREPARED)
@@ -73,7 +71,8 @@ def _finish(
         fold(trained, found.temperature, published.folder)
         logging.info("temperature: %g", found.temperature)
     if recipe.quantization:
-        folders = [root / each / "images" for each in recipe.quantization.pictures]
+        prepared = published.folder.parent / PREPARED
+        folders = [folder_of(each, recipe, root, prepared) / "images" for each in recipe.quantization.pictures]
         count, networks = recipe.quantization.count, lambda: published.networks
         found.quantized = quantize(published.weights, published.name, folders, count, published.schemes, networks)
         logging.info("int8: %s", found.quantized)

@@ -22,7 +22,7 @@ from training.reader.state import ReaderState
 from training.reader.trainer import ReaderTrainer
 from training.reader.validation import load_crops
 from training.recipe.prepare import Examples, held_out
-from training.recipe.recipe import DRAWN, NONE, PACKAGE, CountryRecipe, Phase, ReaderRecipe, Recipe
+from training.recipe.recipe import DRAWN, NONE, PACKAGE, CountryRecipe, Phase, ReaderRecipe, Recipe, drawings
 
 LAST = "last"
 """The folder of the weights at the end of a training."""
@@ -111,7 +111,7 @@ def _reader_samples(recipe: ReaderRecipe, examples: Examples) -> list[Samples]:
     foreign = load_foreign(chain(*others.values()))
     found = f"{len(plates)} real plates, {len(foreign)} foreign ones, {len(empty)} regions without a plate"
     logging.info(found)
-    drawn = drawings(scheme, recipe)
+    drawn = drawings(recipe)
     weights = {Path(each).name: recipe.data[each].weight for each in real} | {each.name: drawn[each] for each in drawn}
     return [
         Samples(
@@ -150,8 +150,3 @@ def starts(phases: Sequence[Phase]) -> list[float]:
     """The progress, 0..1, at which each phase after the first begins."""
     shares = [phase.share for phase in phases]
     return [end / sum(shares) for end in accumulate(shares)][:-1]
-
-
-def drawings(scheme: PlateScheme, recipe: ReaderRecipe) -> dict[PlateScheme, float]:
-    """The countries that a recipe draws, and how often each comes."""
-    return {each: factor for names, factor in recipe.drawings.items() for each in load_schemes(names)} or {scheme: 1.0}
