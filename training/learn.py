@@ -134,7 +134,8 @@ def recipe_for(scheme: str, name: str, minutes: float) -> ReaderRecipe:
         "mixture": mixture,
         "phases": (),
         "schedule": Schedule(minutes=minutes, steps=_STEPS, rate=_RATE, every=_EVERY, seed=recipe.schedule.seed),
-        "calibration": Calibration(drawn=DRAWINGS),
+        # The shipped temperature stays: one chosen on what was corrected, and so misread, makes all texts unsure.
+        "calibration": Calibration(temperatures=(1.0,), drawn=DRAWINGS),
         "quantization": Quantization(pictures=(name, DRAWN), count=count),
         "checks": {},
     }
