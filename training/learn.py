@@ -18,7 +18,7 @@ from plate_nets.networks.checkpoint import WEIGHTS
 from training import loop
 from training.reader.real import Example, readable
 from training.recipe.measure import Measured, TrainedReader, measure_reader
-from training.recipe.prepare import held_out, prepare
+from training.recipe.prepare import PREPARED, held_out, prepare
 from training.recipe.recipe import (
     BUILT_IN,
     DRAWN,
@@ -29,8 +29,8 @@ from training.recipe.recipe import (
     Schedule,
     load_recipe,
 )
-from training.recipe.run import PREPARED, run
 from training.recipe.run import WEIGHTS as LEARNT
+from training.recipe.run import run
 
 HELD_OUT = 0.2
 """Share of the texts that only measure."""

@@ -41,7 +41,7 @@ mixture = { two_lines = 0.5 }
 
 def test_the_recipes_of_the_package_draw_countries_of_their_reader_and_check_what_they_know() -> None:
     names = {path.stem for path in BUILT_IN.glob("*.toml")}
-    assert names == {"reader_russia", "reader_world", "country"}
+    assert names == {"reader_russia", "reader_world", "country", "corners", "detector"}
     for name in names:
         recipe = load_recipe(name)
         assert recipe.checks and recipe.schedule.minutes is not None and recipe.schedule.minutes <= 180
@@ -54,9 +54,8 @@ def test_the_recipes_of_the_package_draw_countries_of_their_reader_and_check_wha
 def test_every_key_says_what_it_is() -> None:
     parts = [*Part.__subclasses__(), *Recipe.__subclasses__()]
     silent = {key for part in parts for key, field in part.model_fields.items() if not field.description}
-    assert silent == {"data", "start", "schedule", "mixture", "averaging", "calibration", "quantization"}, (
-        "these are parts"
-    )
+    named = {"data", "start", "schedule", "mixture", "averaging", "calibration", "quantization", "plate_head"}
+    assert silent == named, "these are parts"
 
 
 def test_settings_change_single_keys() -> None:
@@ -95,9 +94,8 @@ def test_a_wrong_setting_is_named(setting: str, fault: str) -> None:
 
 
 def test_an_unknown_recipe_is_told_the_known_ones() -> None:
-    with pytest.raises(
-        InputError, match="reader: no such recipe; expected country, reader_russia, reader_world, or a TOML file"
-    ):
+    known = "corners, country, detector, reader_russia, reader_world"
+    with pytest.raises(InputError, match=f"reader: no such recipe; expected {known}, or a TOML file"):
         load_recipe("reader")
 
 

@@ -33,13 +33,13 @@ from plate_nets.recognition.quads import Quad
 from plate_nets.recognition.rectification import quad_boxes
 from plate_nets.types import CORNER_COLUMNS, Frame
 from training.reader.real import Example, most_lines, readable
-from training.recipe.recipe import DRAWN, CountryRecipe, DataSet, ReaderRecipe, Recipe, drawings
+from training.recipe.recipe import DRAWN, AnyRecipe, DataSet, ReaderRecipe, Recipe, drawings
 from training.synthesis.test_set import write_test_set
 
 Examples = Mapping[str, Sequence[Example]]
 """The plates of each data set, by its name."""
 
-LABELS = "labels.csv"
+PREPARED, LABELS = "prepared", "labels.csv"
 _MARGIN = 0.5
 """Border added around a photo, in its heights: of 60 loose crops of US plates 45 are found with it, 25 without."""
 _NEAR = 0.1
@@ -55,12 +55,14 @@ _DRAWN_SEED = 20_260_000
 _COLUMNS = (*COLUMNS, "country", "lines", "held_out")
 
 
-def prepare(recipe: ReaderRecipe | CountryRecipe, root: Path, out: Path) -> dict[str, list[Example]]:
+def prepare(recipe: AnyRecipe, root: Path, out: Path) -> dict[str, list[Example]]:
     """The data sets of a recipe, in a folder -> their plates; ``out`` keeps them for the next time.
 
     Raises:
         DatasetError: a folder cannot be used.
     """
+    if recipe.network == "detector":  # it learns whole photos: `training.recipe.detector`
+        return {}
     scheme = load_scheme(recipe.scheme if recipe.network == "reader" else LATIN)
     found = {name: prepared(scheme, root / name, each, out) for name, each in recipe.data.items()}
     if recipe.network == "reader" and recipe.calibration and recipe.calibration.drawn:
@@ -70,10 +72,12 @@ def prepare(recipe: ReaderRecipe | CountryRecipe, root: Path, out: Path) -> dict
     return found
 
 
-def folder_of(name: str, recipe: ReaderRecipe, root: Path, out: Path) -> Path:
+def folder_of(name: str, recipe: AnyRecipe, root: Path, out: Path) -> Path:
     """The labelled folder of a data set of a recipe, or of the plates that are drawn for it."""
-    drawn = recipe.calibration.drawn if recipe.calibration else 0
-    return out / f"{DRAWN}_{drawn}" if name == DRAWN else root / name
+    if name != DRAWN:
+        return root / name
+    calibration = recipe.calibration if recipe.network == "reader" else None
+    return out / (f"{DRAWN}_{calibration.drawn}" if calibration else DRAWN)
 
 
 def prepared(scheme: PlateScheme, folder: Path, data: DataSet, out: Path) -> list[Example]:
