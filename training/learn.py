@@ -41,7 +41,7 @@ FORGOTTEN = 0.005
 DRAWINGS = 400
 _REAL = 0.4
 """Share of the user's plates among the samples, fewer than the recipes' many."""
-_RATE, _STEPS, _EVERY = 4e-4, 20_000, 200
+_RATE, _STEPS, _EVERY = 2e-4, 20_000, 200
 """Highest learning rate; steps that minutes of no machine reach; steps between two points of the curves."""
 _MOST = 4
 """Maximum number of processes that make samples: each takes memory."""

@@ -1,4 +1,4 @@
-"""The loop that trains a network: steps within a budget, curves, validation, checkpoints, the best weights."""
+"""The loop that trains a network: steps within a budget, curves, validation, checkpoints."""
 
 import logging
 import math
@@ -81,7 +81,7 @@ class Budget:
 
 @dataclass
 class Trainer(ABC, Generic[S, B, V]):
-    """Trains a state on samples within a budget; writes checkpoints, curves and the best weights to ``out``.
+    """Trains a state on samples within a budget; writes checkpoints, curves and the weights to ``out``.
 
     ``validation``: sets to measure on, by name. ``then``: samples that take the place of ``samples``, each from a
     progress of 0..1 on. ``rate``: the highest learning rate. ``every``: steps between two validations.
@@ -112,7 +112,7 @@ class Trainer(ABC, Generic[S, B, V]):
 
     @abstractmethod
     def validate(self, writer: SummaryWriter) -> str:
-        """Measure the averaged weights and report them in a line; call `save` with "best" if they are the best."""
+        """Measure the averaged weights, and report the figures in a line."""
 
     def save(self, name: str) -> None:
         """Write the averaged weights to the folder ``name`` of ``out``."""
@@ -206,17 +206,9 @@ def mixed_precision(device: torch.device) -> torch.autocast:
     return torch.autocast(device.type, torch.bfloat16, enabled=device.type != "cpu" or has_bfloat16())
 
 
-Start = Annotated[Path | None, typer.Option(help="Weights to start from.")]
-Steps = Annotated[int, typer.Option(min=1, help="How many steps to train.")]
-Rate = Annotated[float, typer.Option(min=0, help="Highest learning rate; less when starting from weights.")]
-Seed = Annotated[int, typer.Option(help="Seed of all that is random.")]
-Out = Annotated[Path, typer.Option(help="Folder for checkpoint, curves and weights.")]
-Minutes = Annotated[float | None, typer.Option(min=0.01, help="Stop after this training time (minutes).")]
 Threads = Annotated[int, typer.Option(min=1, help="CPU threads of the network.")]
 Workers = Annotated[int, typer.Option(min=0, help="How many processes make the samples.")]
-Every = Annotated[int, typer.Option(min=1, help="How many steps to train between two validations.")]
-Resume = Annotated[bool, typer.Option("--resume", help="Continue from the checkpoint in --out.")]
-"""Options shared by the commands of all trainings."""
+"""Options of the machine."""
 
 
 def continue_from(state: TrainingState[Any], out: Path) -> None:

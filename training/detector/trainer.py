@@ -54,7 +54,7 @@ def detector_state(device: torch.device, weights: Path | None, decay: float = DE
         network.load_state_dict(begun.state_dict(), strict=False)
         for name in FROZEN:
             network.get_submodule(name).requires_grad_(False)
-    return TrainingState(ARCHITECTURE, network.to(device).to(memory_format=torch.channels_last), 0.0, decay=decay)  # type: ignore[call-overload]
+    return TrainingState(ARCHITECTURE, network.to(device).to(memory_format=torch.channels_last), decay=decay)  # type: ignore[call-overload]
 
 
 def fresh(head: Detect) -> None:

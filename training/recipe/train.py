@@ -147,7 +147,7 @@ def _reader(recipe: ReaderRecipe, device: torch.device) -> ReaderState:
 def country_state(device: torch.device, weights: Path | None, decay: float) -> TrainingState[CountryNet]:
     """The state for CountryNet, starting from weights or from nothing."""
     network: CountryNet = CountryNet().to(device)
-    state = TrainingState(ARCHITECTURE, network, -1.0, decay=decay)
+    state = TrainingState(ARCHITECTURE, network, decay=decay)
     if weights:
         state.take_over(weights)
     return state
