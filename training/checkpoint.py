@@ -21,13 +21,11 @@ class TrainingState(Generic[N]):
     """Everything that a checkpoint holds.
 
     ``average`` is an exponential moving average of the weights of ``network`` (Polyak & Juditsky, 1992); it is what
-    gets validated and saved. ``seconds`` counts the training time over all sessions. ``best`` is the best result so
-    far.
+    gets validated and saved. ``seconds`` counts the training time over all sessions.
 
     Args:
         architecture: name of the architecture; a checkpoint of another one is refused.
         network: on its device.
-        best: worse than any result.
         scales: prefixes of parts of the network that learn at a fraction of the rate, with these fractions.
         scheme: marks that also bind a checkpoint, see `plate_nets.networks.checkpoint.scheme_marks`.
         decay: of the moving average, per step.
@@ -37,7 +35,6 @@ class TrainingState(Generic[N]):
         self,
         architecture: str,
         network: N,
-        best: float,
         scales: Mapping[str, float] | None = None,
         scheme: dict[str, str] | None = None,
         decay: float = DECAY,
@@ -52,7 +49,6 @@ class TrainingState(Generic[N]):
         self.optimizer = torch.optim.AdamW(groups, lr=0.0, weight_decay=0.02)
         self.step = 0
         self.seconds = 0.0
-        self.best = best
         self._scheme = scheme
         self._decay = decay
 
@@ -92,7 +88,6 @@ class TrainingState(Generic[N]):
             "optimizer": self.optimizer.state_dict(),
             "step": self.step,
             "seconds": self.seconds,
-            "best": self.best,
         }
         try:
             with whole_file(path) as fresh:
@@ -123,4 +118,4 @@ class TrainingState(Generic[N]):
             first = str(error).splitlines()[0]
             expected = f"checkpoint of another architecture than {self.architecture!r}"
             raise WeightsError(f"{path}: {expected}: {first}") from error
-        self.step, self.seconds, self.best = int(saved["step"]), float(saved["seconds"]), float(saved["best"])
+        self.step, self.seconds = int(saved["step"]), float(saved["seconds"])

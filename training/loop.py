@@ -1,4 +1,4 @@
-"""The loop that trains a network: steps within a budget, curves, validation, checkpoints, the best weights."""
+"""The loop that trains a network: steps within a budget, curves, validation, checkpoints."""
 
 import logging
 import math
@@ -13,7 +13,7 @@ import cv2
 import torch
 import typer
 from rich.logging import RichHandler
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from torch import Tensor
 from torch.utils.data import DataLoader
 from torch.utils.tensorboard.writer import SummaryWriter
@@ -28,6 +28,8 @@ S = TypeVar("S", bound=TrainingState[Any])
 
 _LOG = 25
 """Steps between two points of the curves."""
+_CHECKPOINT = 20.0
+"""Seconds between two checkpoints: what an interruption costs at most."""
 CHECKPOINT = "checkpoint.pt"
 CURVES = "curves"
 """What a training keeps in its folder: its state, and its curves for TensorBoard."""
@@ -79,11 +81,10 @@ class Budget:
 
 @dataclass
 class Trainer(ABC, Generic[S, B, V]):
-    """Trains a state on samples within a budget; writes checkpoints, curves and the best weights to ``out``.
+    """Trains a state on samples within a budget; writes checkpoints, curves and the weights to ``out``.
 
     ``validation``: sets to measure on, by name. ``then``: samples that take the place of ``samples``, each from a
-    progress of 0..1 on. ``rate``: the highest learning rate. ``every``, ``checkpoint``: steps between two validations,
-    and between two checkpoints.
+    progress of 0..1 on. ``rate``: the highest learning rate. ``every``: steps between two validations.
     """
 
     file: ClassVar[str]
@@ -100,7 +101,6 @@ class Trainer(ABC, Generic[S, B, V]):
     then: Sequence[tuple[float, StepSamples[B]]] = ()
     rate: float = Schedule.peak
     every: int = 500
-    checkpoint: int = 100
     metadata: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -112,7 +112,7 @@ class Trainer(ABC, Generic[S, B, V]):
 
     @abstractmethod
     def validate(self, writer: SummaryWriter) -> str:
-        """Measure the averaged weights and report them in a line; call `save` with "best" if they are the best."""
+        """Measure the averaged weights, and report the figures in a line."""
 
     def save(self, name: str) -> None:
         """Write the averaged weights to the folder ``name`` of ``out``."""
@@ -127,28 +127,30 @@ class Trainer(ABC, Generic[S, B, V]):
         """Train to the end of the budget; the weights `last` are those at its end."""
         state = self.state
         writer = SummaryWriter(str(self.out / CURVES), purge_step=state.step)
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
         with Progress(*columns) as bar:
-            task = bar.add_task("training", total=self.budget.steps, completed=state.step)
+            task = bar.add_task("training", total=1.0)
             batches = self.batches()
-            before = time.monotonic()
+            before = saved = time.monotonic()
             while self.budget.progress(state) < 1:
                 loss, rate = self.step(next(batches))
                 state.seconds += time.monotonic() - before
                 before = time.monotonic()
-                bar.update(task, completed=state.step, description=f"loss {loss:.3f}")
+                progress = self.budget.progress(state)
+                bar.update(task, completed=progress, description=f"step {state.step}, loss {loss:.3f}")
                 if state.step % _LOG == 0:
                     writer.add_scalar("loss", loss, state.step)
                     writer.add_scalar("rate", rate, state.step)
-                ended = self.budget.progress(state) >= 1
+                ended = progress >= 1
                 if state.step % self.every == 0 or ended:
                     at = f"step {state.step}, {state.seconds / 60:.1f} min, loss {loss:.4f}"
                     result = (
                         self.validate(writer) if self.validation else "not measured, because no plates are held out"
                     )
                     bar.console.print(f"{at}: {result}")
-                if state.step % self.checkpoint == 0 or ended:
+                if time.monotonic() - saved > _CHECKPOINT or ended:
                     state.save(self.out / CHECKPOINT)
+                    saved = time.monotonic()
         writer.close()
         self.save("last")
 
@@ -191,6 +193,8 @@ class Trainer(ABC, Generic[S, B, V]):
 def prepare(out: Path, threads: int, seed: int) -> torch.device:
     """Set up log, threads, seed and folder of a training -> its device."""
     logging.basicConfig(level=logging.INFO, format="%(message)s", handlers=[RichHandler(show_path=False)])
+    for chatty in ("plate_nets.networks.runtimes", "tensorboard"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)
     torch.set_num_threads(threads)
     torch.manual_seed(seed)
     out.mkdir(parents=True, exist_ok=True)
@@ -202,17 +206,9 @@ def mixed_precision(device: torch.device) -> torch.autocast:
     return torch.autocast(device.type, torch.bfloat16, enabled=device.type != "cpu" or has_bfloat16())
 
 
-Start = Annotated[Path | None, typer.Option(help="Weights to start from.")]
-Steps = Annotated[int, typer.Option(min=1, help="How many steps to train.")]
-Rate = Annotated[float, typer.Option(min=0, help="Highest learning rate; less when starting from weights.")]
-Seed = Annotated[int, typer.Option(help="Seed of all that is random.")]
-Out = Annotated[Path, typer.Option(help="Folder for checkpoint, curves and weights.")]
-Minutes = Annotated[float | None, typer.Option(min=0.01, help="Stop after this training time (minutes).")]
 Threads = Annotated[int, typer.Option(min=1, help="CPU threads of the network.")]
 Workers = Annotated[int, typer.Option(min=0, help="How many processes make the samples.")]
-Every = Annotated[int, typer.Option(min=1, help="How many steps to train between two validations.")]
-Resume = Annotated[bool, typer.Option("--resume", help="Continue from the checkpoint in --out.")]
-"""Options shared by the commands of all trainings."""
+"""Options of the machine."""
 
 
 def continue_from(state: TrainingState[Any], out: Path) -> None:

@@ -88,7 +88,7 @@ def load_weights(network: "nn.Module", path: Path, scheme: PlateScheme | None = 
     name = type(network).__name__
     expected = getattr(network, ACTIVATION, None)
     if expected and (found := activation_of(path)) != expected:
-        how = "`python -m training.detector.distil` trains new weights from these"
+        how = "`python -m training detector --set start.weights=FOLDER` trains new ones from these"
         raise WeightsError(f"{path}: weights with the activation {excerpt(found)}, expected {expected}; {how}")
     if missing := sorted(own.keys() - state.keys()):
         raise WeightsError(f"{path}: not weights of {name}: {len(missing)} tensors are missing, first {missing[0]}")

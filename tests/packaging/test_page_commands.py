@@ -22,7 +22,7 @@ MAKE_TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(enco
 IN_PART = re.compile(r"Missing (argument|option)|requires an argument|does not exist")
 """Faults that are allowed in a command within the text: it may be incomplete, and its files are the reader's."""
 
-DATA = ("data", "ru_train", "ru_dev", "world_boxes", "negatives", "chosen")
+DATA = ("data", "ru_train", "ru_dev", "world_boxes", "negatives")
 """The data that the weights were trained and measured on; the page of their training or the model card names each."""
 WEIGHTS_FROM_ELSEWHERE = "yolov5n_coco.safetensors"
 

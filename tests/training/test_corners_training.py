@@ -1,6 +1,7 @@
 """CornerNet's training on a handful of plates: it learns, resumes exactly, and reports faults clearly."""
 
 import csv
+import shutil
 from pathlib import Path
 
 import cv2
@@ -10,19 +11,23 @@ import torch
 
 from plate_nets.countries import main_scheme
 from plate_nets.evaluation.corner_metrics import corner_errors, turns
-from plate_nets.evaluation.dataset import COLUMNS
+from plate_nets.evaluation.dataset import COLUMNS, load_dataset
+from plate_nets.networks.checkpoint import read_metadata
 from plate_nets.networks.corners import CornerNet
+from plate_nets.networks.registry import NETWORKS
+from plate_nets.networks.runtimes.quantization import RANGES
 from plate_nets.recognition.quads import quad_size
 from plate_nets.recognition.rectification import order_corners
 from tests.commands import invoke
+from training.__main__ import main
 from training.checkpoint import TrainingState
-from training.corners.__main__ import main
-from training.corners.samples import Mixture, Samples, make_windows
+from training.corners.samples import Samples, make_windows
 from training.corners.sources import drawn_source, load_sources, replaced
 from training.corners.trainer import CornerTrainer, corner_loss, corner_state
 from training.corners.validation import errors_on, load_corners
 from training.loop import Budget
 from training.reader.straightened import photograph_straightened, stray, synthesize_straightened
+from training.recipe.recipe import CornerMixture
 
 CPU = torch.device("cpu")
 
@@ -45,13 +50,13 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def trainer(out: Path, steps: int, state: TrainingState[CornerNet], dataset: Path) -> CornerTrainer:
-    sources, chances = load_sources([dataset])
+    sources, chances = load_sources(load_dataset(dataset).photos())
     samples = Samples(sources, chances, batch=4, seed=7)
     return CornerTrainer(state, samples, {}, Budget(steps), out, device=CPU, workers=0)
 
 
 def test_samples_are_a_function_of_the_step(dataset: Path) -> None:
-    sources, chances = load_sources([dataset])
+    sources, chances = load_sources(load_dataset(dataset).photos())
     first, again, other = (Samples(sources, chances, batch=8, seed=1)[step] for step in (17, 17, 18))
     assert np.array_equal(first.windows, again.windows) and np.array_equal(first.corners, again.corners)
     assert not np.array_equal(first.windows, other.windows)
@@ -60,9 +65,9 @@ def test_samples_are_a_function_of_the_step(dataset: Path) -> None:
 
 
 def test_labelled_corners_are_put_in_order(dataset: Path) -> None:
-    for source in load_sources([dataset])[0]:
+    for source in load_sources(load_dataset(dataset).photos())[0]:
         assert np.array_equal(source.corners, order_corners(source.corners))
-    assert all(np.abs(turns(each.quads)).max() < 1 for each in load_corners(dataset))
+    assert all(np.abs(turns(each.quads)).max() < 1 for each in load_corners(load_dataset(dataset).photos()))
 
 
 def test_corners_in_a_window_are_where_the_plate_is() -> None:
@@ -72,7 +77,7 @@ def test_corners_in_a_window_are_where_the_plate_is() -> None:
     cv2.fillPoly(picture, [np.round(source.corners).astype(np.int32)], (255, 255, 255))
     source = type(source)(picture, source.corners, source.base)
     for seed in range(6):
-        for window, corners in make_windows(source, np.random.default_rng(seed), Mixture(cut=0)):
+        for window, corners in make_windows(source, np.random.default_rng(seed), CornerMixture(cut=0)):
             inside = np.zeros((64, 128), np.uint8)
             cv2.fillPoly(inside, [np.round(corners * 16).astype(np.int32)], (1,), shift=4)
             core = cv2.erode(inside, np.ones((5, 5), np.uint8)) > 0
@@ -82,7 +87,7 @@ def test_corners_in_a_window_are_where_the_plate_is() -> None:
 
 
 def test_other_plates_are_drawn_over_real_ones(dataset: Path) -> None:
-    source = load_sources([dataset])[0][0]
+    source = load_sources(load_dataset(dataset).photos())[0][0]
     before = source.picture.copy()
     aspects = []
     for seed in range(30):
@@ -116,25 +121,24 @@ def test_the_loss_is_smallest_for_agreeing_right_votes() -> None:
     assert best < divided < wrong
 
 
-def test_command_trains_validates_and_resumes(tmp_path: Path, dataset: Path) -> None:
-    options = ["--data", str(dataset), "--validate", str(dataset), "--out", str(tmp_path / "run"), "--batch", "4"]
-    options += ["--workers", "0", "--every", "2"]
-    result = invoke(main, *options, "--steps", "2", "--seed", "1")
-    assert result.exit_code == 0, result.output
-    assert "error median" in result.output
-    for name in ("best", "last"):
-        assert (tmp_path / "run" / name / "corners.safetensors").is_file()
-    result = invoke(main, *options, "--steps", "3", "--resume")
-    assert result.exit_code == 0, result.output
-    options = [*options[:4], "--out", str(tmp_path / "more"), *options[6:]]
-    start = str(tmp_path / "run" / "last" / "corners.safetensors")
-    assert invoke(main, *options, "--steps", "1", "--start", start).exit_code == 0
-
-
-def test_missing_data_is_one_line(tmp_path: Path) -> None:
-    result = invoke(main, "--data", tmp_path, "--out", tmp_path / "run")
-    assert result.exit_code == 1
-    assert "labels.csv: no such file" in result.output
+def test_a_recipe_trains_the_corners_and_the_head_and_measures(tmp_path: Path, dataset: Path) -> None:
+    data = tmp_path / "data"
+    for name in ("one", "two"):
+        shutil.copytree(dataset, data / name)
+    recipe = tmp_path / "tiny.toml"
+    recipe.write_text(
+        'network = "corners"\ndata.one = {}\ndata.two.use = "check"\n'
+        "schedule = { steps = 2, batch = 4, every = 2 }\nplate_head = { rendered = 2, epochs = 1 }\n"
+        'quantization = { pictures = ["one"], count = 2 }\nchecks.two.near = 0.0\n'
+    )
+    done = invoke(main, recipe, "--data", data, "--out", tmp_path / "run", "--workers", 0)
+    assert done.exit_code == 0, done.output
+    weights = tmp_path / "run" / "weights" / "corners.safetensors"
+    said = read_metadata(weights)
+    assert (said["recipe"], said["steps"], said["data"]) == ("tiny", "2", "one") and "windows" in said["plate head"]
+    assert RANGES in said
+    NETWORKS["corners"].load(main_scheme(), weights)
+    assert "<td>two<td>4<td>" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8").replace("\n", "")
 
 
 def test_errors_are_shares_of_the_height() -> None:
@@ -144,7 +148,7 @@ def test_errors_are_shares_of_the_height() -> None:
 
 
 def test_the_validation_measures_four_corners_of_each_plate(dataset: Path) -> None:
-    assert errors_on(corner_state(CPU).average, load_corners(dataset)).shape == (4, 4)
+    assert errors_on(corner_state(CPU).average, load_corners(load_dataset(dataset).photos())).shape == (4, 4)
 
 
 def test_straightened_crops_for_the_reader() -> None:

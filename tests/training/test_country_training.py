@@ -136,7 +136,7 @@ def test_an_unknown_ground_does_not_affect_the_loss() -> None:
     torch.manual_seed(0)
     network = CountryNet().train()
     trainer = CountryTrainer.__new__(CountryTrainer)
-    trainer.state, trainer.device = TrainingState("country", network, -1.0), torch.device("cpu")
+    trainer.state, trainer.device = TrainingState("country", network), torch.device("cpu")
     crops, designs = np.zeros((2, 3, 24, 94), np.float32), np.zeros(2, np.int64)
     trainer.loss(CountryBatch(crops, designs, np.full(2, NOT_KNOWN, np.int64))).backward()
     assert all(each.grad is None or not each.grad.any() for each in network.ground.parameters())

@@ -10,7 +10,7 @@ from safetensors.torch import load_file
 
 from plate_nets.networks.yolov5 import YOLOv5n
 from training.detector.names import from_package, to_package
-from training.detector.trainer import environment
+from training.detector.speed import environment
 
 pytestmark = pytest.mark.slow
 

@@ -1,91 +1,198 @@
-"""The whole training on a handful of rendered pictures, interrupted and resumed."""
+"""Distant plates and vehicles: their labels, drawings and targets, and the training on them."""
 
-import json
-import os
-import signal
-import subprocess
-import sys
-import time
+import shutil
 from pathlib import Path
 
 import cv2
 import numpy as np
 import pytest
-import typer
-from typer.testing import CliRunner
+import torch
+from safetensors.torch import save_file
 
 from plate_nets.common.errors import DatasetError
-from plate_nets.evaluation.dataset import COLUMNS
-from plate_nets.networks.checkpoint import load_weights, save_weights
-from plate_nets.networks.yolov5 import YOLOv5n
-from training.detector.__main__ import main
-from training.detector.job import Job
-from training.detector.trainer import train
+from plate_nets.countries import main_scheme
+from plate_nets.networks.checkpoint import load_weights, read_metadata, save_weights
+from plate_nets.networks.runtimes.quantization import RANGES
+from plate_nets.networks.yolov5 import ANCHORS, Detect, YOLOv5n
+from tests.commands import invoke
+from tests.frames import Placed, compose
+from training.__main__ import main
+from training.detector.draw import objects_of
+from training.detector.loss import DOUBTFUL, head_loss
+from training.detector.names import to_package
+from training.detector.objects import KINDS, Objects, read_objects, write_objects
+from training.detector.trainer import fresh
+from training.detector.views import SHAPES, Example, Views, example, within
+from training.synthesis.scene import render_scene
 
-pytestmark = pytest.mark.slow
+NONE = np.empty((0, 4), np.float32)
+
+
+def boxes(*rows: tuple[float, ...]) -> np.ndarray:
+    return np.array(rows, np.float32).reshape(-1, 4)
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """24 pictures of noise with a white bar each, and a label whose box has no area."""
-    rng = np.random.default_rng(0)
-    folder = tmp_path / "set"
-    (folder / "images").mkdir(parents=True)
-    lines = [",".join(COLUMNS)]
-    for number in range(24):
-        picture = rng.integers(0, 120, (72, 96, 3), np.uint8)
-        x, y = (int(v) for v in rng.integers(4, 50, 2))
-        picture[y : y + 9, x : x + 32] = 255
-        cv2.imwrite(str(folder / "images" / f"vk_{number}.png"), picture)
-        lines.append(f"vk_{number}.png,{x},{y},{x + 32},{y + 9},A{number:03}AA77,,,,,,,,")
-    lines.append("vk_0.png,5,5,5,9,A555AA77,,,,,,,,")
-    (folder / "labels.csv").write_text("\n".join(lines), encoding="utf-8")
-    return folder
+def objects() -> Objects:
+    return Objects.of(
+        [("plate", (10, 20, 60, 32), 0.9), ("bus", (0, 0, 200, 100), 0.6), ("car", (90, 10, 150, 60), 0.3)]
+    )
 
 
-COMMAND = (sys.executable, "-W", "ignore", "-m", "training.detector")
+def test_written_objects_are_read_back(objects: Objects, tmp_path: Path) -> None:
+    write_objects(tmp_path / "photos.csv", {"a.jpg": objects, "b.jpg": Objects()})
+    found = read_objects(tmp_path / "photos.csv")
+    assert found.keys() == {"a.jpg"}
+    assert [KINDS[kind] for kind in found["a.jpg"].kinds] == ["plate", "bus", "car"]
+    np.testing.assert_allclose(found["a.jpg"].boxes, objects.boxes)
+    np.testing.assert_allclose(found["a.jpg"].scores, objects.scores)
 
 
-def options(folder: Path, out: Path, minutes: float, *more: str) -> list[str]:
-    weights = out.parent / "start.safetensors"
-    if not weights.is_file():
-        save_weights(YOLOv5n(), weights, {})
-    short = f"--minutes {minutes} --long-side 64 --batch 8 --holdout 0.3 --threads 1 --no-bfloat16".split()
-    return ["--data", str(folder), "--weights", str(weights), "--out", str(out), *short, *more]
+@pytest.mark.parametrize(
+    "row", ["a.jpg,tram,0,0,9,9,1", "a.jpg,car,0,0,0,9,1", "a.jpg,car,0,0,9,9,2", "a.jpg,car,x,0,9,9,1"]
+)
+def test_objects_that_cannot_be_used_are_named(row: str, tmp_path: Path) -> None:
+    path = tmp_path / "photos.csv"
+    path.write_text(f"file,kind,xmin,ymin,xmax,ymax,score\n{row}\n", encoding="utf-8")
+    with pytest.raises(DatasetError, match=r"photos\.csv:2 \(a\.jpg\)"):
+        read_objects(path)
 
 
-def test_interrupted_resumed_finished(folder: Path, tmp_path: Path) -> None:
+def test_taught_objects_become_targets_doubtful_or_dropped() -> None:
+    named = Objects.of(
+        [
+            ("plate", (100, 100, 150, 112), 0.9),  # not labelled
+            ("plate", (11, 11, 61, 23), 0.9),  # the labelled one
+            ("plate", (200, 100, 250, 112), 0.3),
+            ("car", (0, 0, 200, 200), 0.8),
+            ("car", (20, 20, 100, 100), 0.3),  # part of the car
+            ("truck", (300, 0, 400, 100), 0.3),
+            ("truck", (300, 200, 400, 300), 0.15),
+        ]
+    )
+    labelled = boxes((10, 10, 60, 22))
+    partly, whole = (example(Path("a.jpg"), named, labelled, complete) for complete in (False, True))
+    kinds = ["plate", "plate", "plate", "car", "truck"]
+    assert [KINDS[kind] for kind in partly.objects.kinds] == kinds
+    assert partly.sure.tolist() == [True, True, False, True, False]
+    assert whole.sure.tolist() == [True, False, False, True, False], (
+        "where all are labelled it was left out by somebody"
+    )
+
+
+def test_an_object_barely_in_view_is_doubtful() -> None:
+    objects = Objects.of(
+        [("plate", (-30, 10, 20, 22), 1.0), ("car", (-60, 0, 40, 80), 1.0), ("car", (-95, 0, 5, 80), 1.0)]
+    )
+    found, kinds = within(objects.boxes, Example(Path("a.jpg"), objects, np.ones(3, bool)), (100, 200))
+    np.testing.assert_allclose(found, [[0, 10, 20, 22], [0, 0, 40, 80]])
+    assert kinds.tolist() == [[0, 0], [1, 1]]
+
+
+def test_the_boxes_of_a_view_lie_on_their_objects(tmp_path: Path) -> None:
+    frame = np.zeros((500, 800, 3), np.uint8)
+    frame[200:240, 300:420] = 255
+    cv2.imwrite(str(tmp_path / "a.png"), frame)
+    objects = Objects.of([("plate", (300, 200, 420, 240), 1.0)])
+    views = Views([[Example(tmp_path / "a.png", objects, np.ones(1, bool))]] * 3, batch=2, seed=1)
+    seen = 0
+    for step in range(6):
+        batch = views[step]
+        assert batch.pictures.shape[2:] in SHAPES and torch.equal(batch.pictures, views[step].pictures)
+        for number, kind, x1, y1, x2, y2 in batch.plates.tolist():
+            if kind == 0 and y2 - y1 > 12:
+                middle = batch.pictures[int(number), :, int((y1 + y2) / 2), int((x1 + x2) / 2)]
+                above = batch.pictures[int(number), :, max(0, int(y1 - 4)), int((x1 + x2) / 2)]
+                assert middle.mean() > above.mean() + 0.1
+                seen += 1
+    assert seen > 3
+
+
+def wanted_maps(head: Detect, box: tuple[float, ...], hw: tuple[int, int], sure: float) -> list[torch.Tensor]:
+    """The output of a head that finds exactly one box of the size of its first anchor, in the cell of its centre."""
+    maps = [torch.zeros(1, 18, hw[0] // stride, hw[1] // stride) for stride in head.strides]
+    for each in maps:
+        each.unflatten(1, (3, 6))[:, :, 4] = -8
+    x, y = (box[0] + box[2]) / 16, (box[1] + box[3]) / 16
+    for column, row in ((int(x), int(y)), (int(x) - 1, int(y)), (int(x), int(y) - 1)):
+        cell = maps[0].unflatten(1, (3, 6))[0, 0, :, row, column]
+        cell[:2] = torch.logit((torch.tensor((x - column, y - row)) + 0.5) / 2)
+        cell[4] = sure
+    return maps
+
+
+def test_the_loss_is_smallest_for_the_right_box() -> None:
+    head = Detect(1, (64, 128, 256), ANCHORS)
+    (w, h), hw = ANCHORS[0][0], (64, 96)
+    box = (
+        41.0 - w / 2,
+        25.0 - h / 2,
+        41.0 + w / 2,
+        25.0 + h / 2,
+    )  # its cell and the two before
+    wanted = torch.tensor([[0, 0, *box]])
+    found, missed = (head_loss(head, wanted_maps(head, box, hw, sure), wanted) for sure in (8.0, -8.0))
+    beside = head_loss(head, wanted_maps(head, (box[0] + 24, box[1], box[2] + 24, box[3]), hw, 8.0), wanted)
+    assert found < missed < beside
+
+
+def test_a_doubtful_region_does_not_affect_the_loss() -> None:
+    head = Detect(1, (64, 128, 256), ANCHORS)
+    box, hw = (34.0, 22.0, 48.0, 28.0), (64, 96)
+    none = torch.empty(0, 6)
+    doubtful = torch.tensor([[0, DOUBTFUL, 20.0, 10.0, 60.0, 40.0]])
+    silent, loud = (wanted_maps(head, box, hw, sure) for sure in (-8.0, 8.0))
+    assert head_loss(head, loud, none) > head_loss(head, silent, none) * 10
+    torch.testing.assert_close(head_loss(head, loud, doubtful), head_loss(head, silent, doubtful), rtol=0.1, atol=1e-4)
+
+
+def test_drawn_streets_list_their_cars() -> None:
+    scene = render_scene(main_scheme(), np.random.default_rng(2), (480, 270), plates=4, reach=30.0)
+    objects = objects_of(scene)
+    plates, cars = (objects.boxes[objects.kinds == kind] for kind in (0, 1))
+    assert len(plates) == len(cars) == len(scene.plates) > 1
+    middles = (plates[:, :2] + plates[:, 2:]) / 2
+    assert ((middles > cars[:, :2]) & (middles < cars[:, 2:])).all(), "each plate is on its car"
+
+
+@pytest.mark.slow
+def test_a_recipe_trains_the_detector_from_photos_and_drawings(tmp_path: Path) -> None:
+    """Photos are labelled, pictures drawn, a detector without vehicles learns from both, and is measured."""
+    photos, start = tmp_path / "data" / "photos", tmp_path / "start"
+    (photos / "images").mkdir(parents=True)
+    start.mkdir()
+    rows = ["file,xmin,ymin,xmax,ymax,text"]
+    for number in range(6):
+        frame = compose(240, 320, [Placed(f"A{number}23BC77", 60, 80)])
+        cv2.imwrite(str(photos / "images" / f"vk_{number}.png"), frame)
+        rows.append(f"vk_{number}.png,60,80,154,104,A{number}23BC77")
+    (photos / "labels.csv").write_text("\n".join(rows), encoding="utf-8")
+    shutil.copytree(photos, tmp_path / "data" / "others")
+    torch.manual_seed(0)
+    coco, begin = YOLOv5n(80, "silu", vehicles=False), YOLOv5n(vehicles=False)
+    for each in (coco, begin):
+        fresh(each.detect)  # sure of nothing, like any teacher here
+    save_file(to_package(coco.state_dict()), tmp_path / "data" / "coco.safetensors")
+    save_weights(begin, start / "yolo.safetensors", {})
+    recipe = tmp_path / "tiny.toml"
+    recipe.write_text(
+        'network = "detector"\nvehicles = "coco.safetensors"\nstreets = 1\nothers = 2\nheld_out = 0.4\n'
+        'data.photos = {}\ndata.others.use = "check"\nchecks.others.found = 0.0\n'
+        f'start.weights = "{start}"\nschedule = {{ steps = 2, batch = 1, every = 2, rate = 1e-4 }}\n'
+        'quantization = { pictures = ["photos", "drawn"], count = 3 }\n'
+    )
     out = tmp_path / "run"
-    log = (tmp_path / "log").open("wb")
-    first = subprocess.Popen([*COMMAND, *options(folder, out, 60.0)], stdout=log, stderr=log, start_new_session=True)
-    deadline = time.monotonic() + 200
-    while not (out / "clock.json").is_file():
-        assert first.poll() is None, (tmp_path / "log").read_text(encoding="utf-8", errors="replace")[-3000:]
-        assert time.monotonic() < deadline
-        time.sleep(0.2)
-    os.killpg(first.pid, signal.SIGKILL)
-    first.wait()
-    spent = json.loads((out / "clock.json").read_text(encoding="utf-8"))
-    assert not spent["finished"]
-
-    resumed = [*COMMAND, *options(folder, out, 0.1, "--resume")]
-    again = subprocess.run(resumed, capture_output=True, text=True, check=False)
-    assert again.returncode == 0, again.stderr[-3000:]
-    after = json.loads((out / "clock.json").read_text(encoding="utf-8"))
-    assert after["finished"]
-    assert after["seconds"] > spent["seconds"]
-    load_weights(YOLOv5n(), out / "best.safetensors")
-
-    job = Job(**json.loads((out / "job.json").read_text(encoding="utf-8")))
-    assert job.resume
-    with pytest.raises(DatasetError, match="the run is finished"):
-        train(job)
-
-
-def test_nothing_to_resume(folder: Path, tmp_path: Path) -> None:
-    out = tmp_path / "run"
-    app = typer.Typer()
-    app.command()(main)
-    done = CliRunner().invoke(app, options(folder, out, 0.1, "--resume"))
-    assert done.exit_code == 1
-    assert "no run to resume" in done.stderr and done.stderr.count("\n") == 1
+    for _ in range(2):  # the second time there is nothing left to do
+        done = invoke(main, recipe, "--data", tmp_path / "data", "--out", out, "--workers", 0)
+        assert done.exit_code == 0, done.output
+    assert len(list((out / "prepared" / "drawn" / "images").iterdir())) == 3
+    weights = out / "weights" / "yolo.safetensors"
+    assert read_metadata(weights)["steps"] == "2" and RANGES in read_metadata(weights)
+    learnt, begun = YOLOv5n(), YOLOv5n()
+    load_weights(learnt, weights)
+    load_weights(begun, start / "yolo.safetensors")
+    assert learnt.vehicles is not None and begun.vehicles is None
+    assert torch.equal(learnt.down1.conv.weight, begun.down1.conv.weight), "the first stages stay"
+    assert not torch.equal(learnt.out4.cv1.conv.weight, begun.out4.cv1.conv.weight)
+    report = (out / "report.html").read_text(encoding="utf-8")
+    assert "<td>others<td>6<td>" in report and "<td>photos<td>" in report

@@ -1,227 +1,135 @@
-"""Distant plates and vehicles: their labels, drawings and targets, and the training on them."""
+"""`plates learn`: a training of seconds on drawn plates, what it refuses, and when a reader is better."""
 
-from collections.abc import Callable
+import importlib
+import logging
 from pathlib import Path
 
 import cv2
-import numpy as np
 import pytest
-import torch
-from safetensors.torch import save_file
+from typer.testing import CliRunner
 
-from plate_nets.common.errors import DatasetError
-from plate_nets.countries import main_scheme
-from plate_nets.networks.checkpoint import load_weights, read_metadata, save_weights
-from plate_nets.networks.yolov5 import ANCHORS, Detect, YOLOv5n
-from tests.commands import invoke
-from tests.frames import Placed, compose
-from training.detector.draw import main as draw
-from training.detector.draw import objects_of
-from training.detector.learn import fresh
-from training.detector.learn import main as learn
-from training.detector.loss import DOUBTFUL, head_loss
-from training.detector.names import to_package
-from training.detector.objects import KINDS, Objects, read_objects, write_objects
-from training.detector.teach import main as teach
-from training.detector.views import SHAPES, Example, Views, example, within
-from training.synthesis.scene import render_scene
-
-NONE = np.empty((0, 4), np.float32)
+import training.learn
+from plate_nets.cli import app
+from plate_nets.common.errors import DatasetError, InputError
+from plate_nets.countries import load_scheme, main_scheme
+from plate_nets.evaluation.reading_metrics import Share
+from plate_nets.networks.checkpoint import read_metadata
+from plate_nets.networks.registry import NETWORKS
+from plate_nets.networks.runtimes.quantization import RANGES
+from training.learn import Change, Learnt, learn, recipe_for
+from training.recipe.measure import Measured
+from training.recipe.recipe import drawings, load_recipe
+from training.synthesis.test_set import write_test_set
 
 
-def boxes(*rows: tuple[float, ...]) -> np.ndarray:
-    return np.array(rows, np.float32).reshape(-1, 4)
+@pytest.fixture(scope="module")
+def labels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A labelled folder of drawn plates, too blurred to read; one is labelled twice, and one not at all."""
+    folder = tmp_path_factory.mktemp("corrections") / "mine"
+    photos = list(write_test_set([main_scheme()], folder, 12, 5))
+    for photo in photos:
+        cv2.imwrite(str(photo), cv2.GaussianBlur(cv2.imread(str(photo)), (0, 0), 4))
+    table = folder / "labels.csv"
+    header, *rows = table.read_text().splitlines()
+    wrong = rows[0].split(",")
+    wrong[5] = "A000AA00"
+    blank = rows[1].split(",")
+    blank[5] = ""
+    outside, foreign = f"{photos[2].name},9000,9000,9100,9100,B222BB22", f"{photos[3].name},0,0,20,20,ЖЖЖ"
+    rows[1] = ",".join(blank)
+    table.write_text("\n".join([header, ",".join(wrong), *rows, outside, foreign]) + "\n", encoding="utf-8")
+    return folder
 
 
 @pytest.fixture
-def objects() -> Objects:
-    return Objects.of(
-        [("plate", (10, 20, 60, 32), 0.9), ("bus", (0, 0, 200, 100), 0.6), ("car", (90, 10, 150, 60), 0.3)]
-    )
-
-
-def test_written_objects_are_read_back(objects: Objects, tmp_path: Path) -> None:
-    write_objects(tmp_path / "photos.csv", {"a.jpg": objects, "b.jpg": Objects()})
-    found = read_objects(tmp_path / "photos.csv")
-    assert found.keys() == {"a.jpg"}
-    assert [KINDS[kind] for kind in found["a.jpg"].kinds] == ["plate", "bus", "car"]
-    np.testing.assert_allclose(found["a.jpg"].boxes, objects.boxes)
-    np.testing.assert_allclose(found["a.jpg"].scores, objects.scores)
-
-
-@pytest.mark.parametrize(
-    "row", ["a.jpg,tram,0,0,9,9,1", "a.jpg,car,0,0,0,9,1", "a.jpg,car,0,0,9,9,2", "a.jpg,car,x,0,9,9,1"]
-)
-def test_objects_that_cannot_be_used_are_named(row: str, tmp_path: Path) -> None:
-    path = tmp_path / "photos.csv"
-    path.write_text(f"file,kind,xmin,ymin,xmax,ymax,score\n{row}\n", encoding="utf-8")
-    with pytest.raises(DatasetError, match=r"photos\.csv:2 \(a\.jpg\)"):
-        read_objects(path)
-
-
-def test_taught_objects_become_targets_doubtful_or_dropped() -> None:
-    named = Objects.of(
-        [
-            ("plate", (100, 100, 150, 112), 0.9),  # not labelled
-            ("plate", (11, 11, 61, 23), 0.9),  # the labelled one
-            ("plate", (200, 100, 250, 112), 0.3),
-            ("car", (0, 0, 200, 200), 0.8),
-            ("car", (20, 20, 100, 100), 0.3),  # part of the car
-            ("truck", (300, 0, 400, 100), 0.3),
-            ("truck", (300, 200, 400, 300), 0.15),
-        ]
-    )
-    labelled = boxes((10, 10, 60, 22))
-    partly, whole = (example(Path("a.jpg"), named, labelled, complete) for complete in (False, True))
-    kinds = ["plate", "plate", "plate", "car", "truck"]
-    assert [KINDS[kind] for kind in partly.objects.kinds] == kinds
-    assert partly.sure.tolist() == [True, True, False, True, False]
-    assert whole.sure.tolist() == [True, False, False, True, False], (
-        "where all are labelled it was left out by somebody"
-    )
-
-
-def test_an_object_barely_in_view_is_doubtful() -> None:
-    objects = Objects.of(
-        [("plate", (-30, 10, 20, 22), 1.0), ("car", (-60, 0, 40, 80), 1.0), ("car", (-95, 0, 5, 80), 1.0)]
-    )
-    found, kinds = within(objects.boxes, Example(Path("a.jpg"), objects, np.ones(3, bool)), (100, 200))
-    np.testing.assert_allclose(found, [[0, 10, 20, 22], [0, 0, 40, 80]])
-    assert kinds.tolist() == [[0, 0], [1, 1]]
-
-
-def test_the_boxes_of_a_view_lie_on_their_objects(tmp_path: Path) -> None:
-    frame = np.zeros((500, 800, 3), np.uint8)
-    frame[200:240, 300:420] = 255
-    cv2.imwrite(str(tmp_path / "a.png"), frame)
-    objects = Objects.of([("plate", (300, 200, 420, 240), 1.0)])
-    views = Views([[Example(tmp_path / "a.png", objects, np.ones(1, bool))]] * 3, batch=2, seed=1)
-    seen = 0
-    for step in range(6):
-        batch = views[step]
-        assert batch.pictures.shape[2:] in SHAPES and torch.equal(batch.pictures, views[step].pictures)
-        for number, kind, x1, y1, x2, y2 in batch.plates.tolist():
-            if kind == 0 and y2 - y1 > 12:
-                middle = batch.pictures[int(number), :, int((y1 + y2) / 2), int((x1 + x2) / 2)]
-                above = batch.pictures[int(number), :, max(0, int(y1 - 4)), int((x1 + x2) / 2)]
-                assert middle.mean() > above.mean() + 0.1
-                seen += 1
-    assert seen > 3
-
-
-def wanted_maps(head: Detect, box: tuple[float, ...], hw: tuple[int, int], sure: float) -> list[torch.Tensor]:
-    """The output of a head that finds exactly one box of the size of its first anchor, in the cell of its centre."""
-    maps = [torch.zeros(1, 18, hw[0] // stride, hw[1] // stride) for stride in head.strides]
-    for each in maps:
-        each.unflatten(1, (3, 6))[:, :, 4] = -8
-    x, y = (box[0] + box[2]) / 16, (box[1] + box[3]) / 16
-    for column, row in ((int(x), int(y)), (int(x) - 1, int(y)), (int(x), int(y) - 1)):
-        cell = maps[0].unflatten(1, (3, 6))[0, 0, :, row, column]
-        cell[:2] = torch.logit((torch.tensor((x - column, y - row)) + 0.5) / 2)
-        cell[4] = sure
-    return maps
-
-
-def test_the_loss_is_smallest_for_the_right_box() -> None:
-    head = Detect(1, (64, 128, 256), ANCHORS)
-    (w, h), hw = ANCHORS[0][0], (64, 96)
-    box = (
-        41.0 - w / 2,
-        25.0 - h / 2,
-        41.0 + w / 2,
-        25.0 + h / 2,
-    )  # its cell and the two before
-    wanted = torch.tensor([[0, 0, *box]])
-    found, missed = (head_loss(head, wanted_maps(head, box, hw, sure), wanted) for sure in (8.0, -8.0))
-    beside = head_loss(head, wanted_maps(head, (box[0] + 24, box[1], box[2] + 24, box[3]), hw, 8.0), wanted)
-    assert found < missed < beside
-
-
-def test_a_doubtful_region_does_not_affect_the_loss() -> None:
-    head = Detect(1, (64, 128, 256), ANCHORS)
-    box, hw = (34.0, 22.0, 48.0, 28.0), (64, 96)
-    none = torch.empty(0, 6)
-    doubtful = torch.tensor([[0, DOUBTFUL, 20.0, 10.0, 60.0, 40.0]])
-    silent, loud = (wanted_maps(head, box, hw, sure) for sure in (-8.0, 8.0))
-    assert head_loss(head, loud, none) > head_loss(head, silent, none) * 10
-    torch.testing.assert_close(head_loss(head, loud, doubtful), head_loss(head, silent, doubtful), rtol=0.1, atol=1e-4)
-
-
-def test_drawn_streets_list_their_cars() -> None:
-    scene = render_scene(main_scheme(), np.random.default_rng(2), (480, 270), plates=4, reach=30.0)
-    objects = objects_of(scene)
-    plates, cars = (objects.boxes[objects.kinds == kind] for kind in (0, 1))
-    assert len(plates) == len(cars) == len(scene.plates) > 1
-    middles = (plates[:, :2] + plates[:, 2:]) / 2
-    assert ((middles > cars[:, :2]) & (middles < cars[:, 2:])).all(), "each plate is on its car"
-
-
-def run(main: Callable[..., None], *arguments: object) -> str:
-    """Run a command -> its output."""
-    done = invoke(main, *arguments)
-    assert done.exit_code == 0, done.output
-    return done.output
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Little is enough."""
+    for name, value in {"FEWEST": 4, "FEWEST_HELD_OUT": 1, "DRAWINGS": 4, "HELD_OUT": 0.5}.items():
+        monkeypatch.setattr(training.learn, name, value)
 
 
 @pytest.mark.slow
-def test_from_photos_to_weights(tmp_path: Path) -> None:
-    """Photos are labelled, pictures drawn, a detector without vehicles learns from both, and resumes."""
-    photos = tmp_path / "photos"
-    (photos / "images").mkdir(parents=True)
-    rows = ["file,xmin,ymin,xmax,ymax,text"]
-    for number in range(6):
-        cv2.imwrite(
-            str(photos / "images" / f"vk_{number}.png"), compose(240, 320, [Placed(f"A{number}23BC77", 60, 80)])
-        )
-        rows.append(f"vk_{number}.png,60,80,154,104,A{number}23BC77")
-    (photos / "labels.csv").write_text("\n".join(rows), encoding="utf-8")
-    torch.manual_seed(0)
-    coco, begin = YOLOv5n(80, "silu", vehicles=False), YOLOv5n(vehicles=False)
-    for each in (coco, begin):
-        fresh(each.detect)  # sure of nothing, like any teacher here
-    save_file(to_package(coco.state_dict()), tmp_path / "coco.safetensors")
-    taught, drawn, out = tmp_path / "taught", tmp_path / "drawn", tmp_path / "run"
-    teacher = ["--vehicles", tmp_path / "coco.safetensors"]
-    for _ in range(2):  # the second time there is nothing left to do
-        assert "in 6 photos" in run(teach, photos, *teacher, "--out", taught)
-        assert "3 pictures" in run(draw, drawn, "--streets", 1, "--others", 2, "--seed", 3)
-    assert len(list((drawn / "images").iterdir())) == 3
+@pytest.mark.usefixtures("few")
+def test_a_reader_learns_corrections_and_goes_on_where_it_stopped(
+    labels: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    out = tmp_path / "learnt"
+    command = ["learn", str(labels), "--out", str(out), "--minutes", "0.02", "--scheme", "russia"]
+    with caplog.at_level(logging.WARNING):
+        done = CliRunner().invoke(app, command)
+    weights = out / "weights" / "lprnet.safetensors"
+    assert done.exit_code == (0 if weights.exists() else 1), done.output
+    assert "held back: " in done.output and "drawn: 4 plates, right " in done.output
+    assert ("better: plates swap lprnet " if weights.exists() else "plates: no better: ") in done.output
+    (trained,) = (out / "last").glob("*.safetensors")
+    NETWORKS["lprnet"].load(main_scheme(), trained)
+    if weights.exists():
+        assert RANGES in read_metadata(weights)
+    told = "\n".join(caplog.messages)
+    for line in (
+        "two labels for one plate, 'A000AA00' and ",
+        "outside the photo of",
+        "unknown character 'Ж'",
+        "left out 1 plates of ",
+    ):
+        assert line in told, told
 
-    start = tmp_path / "start.safetensors"
-    save_weights(begin, start, {})
-    options = ["--data", photos, "--taught", taught, "--drawn", drawn, "--start", start, "--out", out, "--seed", 1]
-    options += [
-        "--batch",
-        1,
-        "--threads",
-        1,
-        "--workers",
-        0,
-        "--every",
-        2,
-        "--holdout",
-        0.4,
-        "--rate",
-        1e-4,
-        "--minutes",
-        99,
-    ]
-    for steps in (2, 4):
-        run(learn, *options, "--steps", steps, *["--resume"] * (steps == 4))
-    weights = out / "last" / "yolo.safetensors"
-    assert read_metadata(weights)["steps"] == "4"
-    learnt, begun = YOLOv5n(), YOLOv5n()
-    load_weights(learnt, weights)
-    load_weights(begun, start)
-    assert learnt.vehicles is not None and begun.vehicles is None
-    assert torch.equal(learnt.down1.conv.weight, begun.down1.conv.weight), "the first stages stay"
-    assert not torch.equal(learnt.out4.cv1.conv.weight, begun.out4.cv1.conv.weight)
+    finished = (out / "checkpoint.pt").read_bytes()
+    again = CliRunner().invoke(app, command)
+    assert again.exit_code == done.exit_code and (out / "checkpoint.pt").read_bytes() == finished
+    table = labels / "labels.csv"
+    table.write_text("\n".join(table.read_text(encoding="utf-8").splitlines()[:-1]) + "\n", encoding="utf-8")
+    changed = CliRunner().invoke(app, command)
+    assert changed.exit_code == 2
+    assert "begun with mine/labels.csv of " in changed.output and "or another folder for --out" in changed.output
 
-    other = tmp_path / "vehicles"
-    again = [weights if each == start else other if each == out else each for each in options]
-    run(learn, *again, "--steps", 2, "--only-vehicles")
-    further = YOLOv5n()
-    load_weights(further, other / "last" / "yolo.safetensors")
-    same = {name: torch.equal(value, learnt.state_dict()[name]) for name, value in further.state_dict().items()}
-    assert all(value for name, value in same.items() if not name.startswith("vehicles."))
-    assert not same["vehicles.m.0.weight"]
+
+def test_few_plates_and_other_readers_are_refused(labels: Path, tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match=r"plates to learn and \d of other texts to measure with are too few"):
+        learn(labels, "russia", 1, tmp_path / "few")
+    with pytest.raises(DatasetError, match=r"labels\.csv: no such file"):
+        learn(tmp_path, "russia", 1, tmp_path / "none")
+    with pytest.raises(InputError, match="--scheme russia,germany: 2 readers read it; name countries of one"):
+        learn(labels, "russia,germany", 1, tmp_path / "two")
+
+
+def test_the_recipe_has_the_drawings_of_the_reader_and_no_data_but_the_folder() -> None:
+    recipe, world = recipe_for("germany,poland", "mine", 7), load_recipe("reader_world")
+    assert world.network == "reader"
+    assert list(recipe.data) == ["mine"] and recipe.schedule.minutes == 7 and recipe.start.weights == "package"
+    assert drawings(recipe) == drawings(world) and len(drawings(recipe)) > 30
+    assert recipe.mixture == world.mixture.model_copy(update={"real": recipe.mixture.real})
+    assert load_scheme(recipe.scheme).trained_as == "latin" and recipe.read == "germany,poland"
+    russia = recipe_for("russia", "mine", 7)
+    assert russia.mixture.moving == 0.35 and not russia.phases, "the mixture of its last phase"
+
+
+def read(text: int, wrong: int, best: int, count: int = 1000) -> Measured:
+    shares = {"text": text, "wrong": wrong, "best": best}
+    return Measured({name: Share(hits, count) for name, hits in shares.items()}, [])
+
+
+@pytest.mark.parametrize(
+    ("own", "drawn", "fault"),
+    [
+        (read(600, 50, 700), read(900, 10, 950), ""),
+        (read(500, 50, 600), read(900, 10, 950), "the plates held back are read no better"),
+        (read(600, 150, 700), read(900, 10, 950), "the plates held back are read no better"),
+        (read(600, 50, 700), read(900, 10, 945), ""),
+        (read(600, 50, 700), read(900, 10, 944), "the drawings are read worse, by 0.006"),
+    ],
+)
+def test_better_is_more_right_than_wrong_texts_and_nothing_forgotten(
+    own: Measured, drawn: Measured, fault: str
+) -> None:
+    learnt = Learnt("lprnet", Path(), Change(read(500, 50, 600), own), Change(read(900, 10, 950), drawn))
+    assert learnt.fault.startswith(fault) and bool(learnt.fault) == bool(fault)
+
+
+def test_an_installation_without_the_training_says_how_to_get_it(
+    labels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importlib.import_module("plate_nets.cli.learn"), "find_spec", lambda name: None)
+    done = CliRunner().invoke(app, ["learn", str(labels), "--scheme", "russia", "--out", str(tmp_path / "out")])
+    assert done.exit_code == 2 and not (tmp_path / "out").exists()
+    assert "plates learn needs training, which only a checkout of the project has: run `make convert`" in done.output

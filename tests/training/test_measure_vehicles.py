@@ -15,11 +15,11 @@ from plate_nets.networks.yolov5 import YOLOv5n
 from plate_nets.types import Box, Vehicle
 from tests.commands import invoke
 from tests.frames import Placed, compose
-from training.detector.learn import fresh
 from training.detector.measure_vehicles import compared, main, print_figures, save_sheet
 from training.detector.names import to_package
 from training.detector.objects import Objects
 from training.detector.pictures import Picture
+from training.detector.trainer import fresh
 
 CAR, BUS = (10.0, 10.0, 110.0, 90.0), (150.0, 20.0, 310.0, 160.0)
 
@@ -61,6 +61,7 @@ def test_the_command_measures_weights_and_their_teacher(tmp_path: Path) -> None:
     torch.manual_seed(0)
     coco, own = YOLOv5n(80, "silu", vehicles=False), YOLOv5n()
     for head in (coco.detect, own.detect, own.vehicles):
+        assert head is not None
         fresh(head)
     save_file(to_package(coco.state_dict()), tmp_path / "coco.safetensors")
     save_weights(own, tmp_path / "yolo.safetensors", {})

@@ -15,8 +15,8 @@ from plate_nets.networks.registry import NETWORKS
 from plate_nets.networks.runtimes.quantization import RANGES
 from tests.commands import invoke
 from training.__main__ import main
-from training.recipe.recipe import BUILT_IN, Part, Recipe, load_recipe
-from training.recipe.train import drawings, starts
+from training.recipe.recipe import BUILT_IN, Part, Recipe, drawings, load_recipe
+from training.recipe.train import starts
 from training.synthesis.test_set import write_test_set
 
 RECIPE = """\
@@ -41,22 +41,21 @@ mixture = { two_lines = 0.5 }
 
 def test_the_recipes_of_the_package_draw_countries_of_their_reader_and_check_what_they_know() -> None:
     names = {path.stem for path in BUILT_IN.glob("*.toml")}
-    assert names == {"reader_russia", "reader_world", "country"}
+    assert names == {"reader_russia", "reader_world", "country", "corners", "detector"}
     for name in names:
         recipe = load_recipe(name)
         assert recipe.checks and recipe.schedule.minutes is not None and recipe.schedule.minutes <= 180
         if recipe.network == "reader":
             scheme = load_scheme(recipe.scheme)
-            assert {each.trained_as for each in drawings(scheme, recipe)} == {scheme.trained_as}, name
+            assert {each.trained_as for each in drawings(recipe)} == {scheme.trained_as}, name
             assert recipe.calibration and recipe.quantization
 
 
 def test_every_key_says_what_it_is() -> None:
     parts = [*Part.__subclasses__(), *Recipe.__subclasses__()]
     silent = {key for part in parts for key, field in part.model_fields.items() if not field.description}
-    assert silent == {"data", "start", "schedule", "mixture", "averaging", "calibration", "quantization"}, (
-        "these are parts"
-    )
+    named = {"data", "start", "schedule", "mixture", "averaging", "calibration", "quantization", "plate_head"}
+    assert silent == named, "these are parts"
 
 
 def test_settings_change_single_keys() -> None:
@@ -95,9 +94,8 @@ def test_a_wrong_setting_is_named(setting: str, fault: str) -> None:
 
 
 def test_an_unknown_recipe_is_told_the_known_ones() -> None:
-    with pytest.raises(
-        InputError, match="reader: no such recipe; expected country, reader_russia, reader_world, or a TOML file"
-    ):
+    known = "corners, country, detector, reader_russia, reader_world"
+    with pytest.raises(InputError, match=f"reader: no such recipe; expected {known}, or a TOML file"):
         load_recipe("reader")
 
 
@@ -106,7 +104,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A recipe, and the drawn plates that it names."""
     folder = tmp_path_factory.mktemp("recipe")
     for seed, name in enumerate(("one", "two", "others")):
-        assert list(write_test_set(main_scheme(), folder / "data" / name, 4, seed))
+        assert list(write_test_set([main_scheme()], folder / "data" / name, 4, seed))
     (folder / "tiny.toml").write_text(RECIPE)
     return folder
 

@@ -23,7 +23,7 @@ KINDS = {each.name for each in RUSSIA.formats}
 @pytest.mark.parametrize("lines", [1, 2])
 def test_the_test_set_is_a_dataset_and_reproducible(lines: int, tmp_path: Path) -> None:
     for name in ("one", "two"):
-        assert len(list(write_test_set(RUSSIA, tmp_path / name, count=40, seed=3, lines=lines))) == 40
+        assert len(list(write_test_set([RUSSIA], tmp_path / name, count=40, seed=3, lines=lines))) == 40
     scheme = RUSSIA.by_lines[lines]
     dataset = load_dataset(tmp_path / "one", symbols=RUSSIA.alphabet, strict=True)
     assert not dataset.faults and len(dataset.labels) == 40
@@ -42,7 +42,7 @@ def test_the_test_set_is_a_dataset_and_reproducible(lines: int, tmp_path: Path) 
 def test_a_folder_in_use_is_not_written_to(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(DatasetError, match="not empty"):
-        next(write_test_set(RUSSIA, tmp_path))
+        next(write_test_set([RUSSIA], tmp_path))
 
 
 @pytest.mark.parametrize("plates", [0, 1, 3])

@@ -13,13 +13,6 @@ UNUSED: dict[str, str] = {
     "plates watch": "--zone --parquet --mqtt --blur --log",
     "plates web": "--host --allow-url --timeout --log",
     "python -m converters": "--weights",
-    "python -m training.average": "--scheme",
-    "python -m training.corners": "--minutes --rate --threads",
-    "python -m training.corners.plate_head": "--data --out --start --threads",
-    "python -m training.detector": (
-        "--synthetic --close-ups --replaced --drawn --background --signs --learning-rate --freeze --seed --bfloat16"
-    ),
-    "python -m training.detector.distil": "--start --minutes --rate --threads",
     "python -m training.detector.measure": "--data --holdout --ignore --threads",
     "python -m training.detector.smallest_plate": "--plot --long-side --photos",
     "python -m training.detector.speed": "--threads",

@@ -1,18 +1,16 @@
-"""`python -m training.corners.plate_head`: teaches CornerNet to reject what the detector wrongly takes for plates.
+"""Teaches CornerNet to reject what the detector wrongly takes for plates.
 
 The rest of the network stays as it is: the head is trained on the network's features of each window. Positives are
 labelled and rendered plates. Negatives are boxes elsewhere that the detector finds, even with low confidence, in photos
 whose plates are all labelled, and in rendered streets and pictures.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
 import torch
-import typer
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import track
@@ -27,10 +25,9 @@ from plate_nets.recognition.corners import cut_windows, first_window
 from plate_nets.recognition.detection import DetectionSettings, PlateDetector
 from plate_nets.recognition.overlap import iou
 from plate_nets.types import Boxes, Frame
-from training.command import errors_in_one_line
 from training.detector.drawn import draw_picture
 from training.detector.measure import network
-from training.detector.pictures import split_photos
+from training.detector.pictures import Picture
 from training.detector.signs import with_signs
 from training.synthesis.scene import render_scene
 
@@ -45,8 +42,6 @@ SHARE, SHIFT = 0.5, -1.3
 with this shift and the default threshold, 0.2 of the photos without plates have a box."""
 _SIDE = 640
 """Long side of rendered pictures, px."""
-HELD_OUT, RENDERED, EPOCHS = 0.12, 400, 12
-"""Share of plates and scenes to hold out, as in `training.detector`; rendered pictures; passes over all windows."""
 
 Windows = list[tuple[NDArray[np.float16], bool]]
 """Network inputs (3, 64, 128), each with whether it shows a plate."""
@@ -128,34 +123,26 @@ def fit(head: nn.Sequential, inputs: Tensor, plates: Tensor, epochs: int, rate: 
     return float(np.mean(losses))
 
 
-@errors_in_one_line()
-def main(
-    data: Annotated[list[Path], typer.Option(help="Labelled folder. Repeatable.")],
-    out: Annotated[Path, typer.Option(help="File for the weights, corners.safetensors.")],
-    start: Annotated[Path, typer.Option(help="Weights of CornerNet.")] = weights_path("corners"),
-    threads: Annotated[int, typer.Option(min=1, help="CPU threads of the networks.")] = 1,
-) -> None:
-    """Train the head of CornerNet that rejects boxes without a plate, and write the network with it."""
-    torch.set_num_threads(threads)
+def teach_head(photos: Sequence[Picture], weights: Path, count: int, epochs: int) -> str:
+    """Train the head of CornerNet that rejects boxes without a plate, in its weights' file -> what it learnt from.
+
+    ``count``: rendered pictures, besides the photos.
+
+    Raises:
+        DatasetError: a photo does not open.
+    """
     torch.manual_seed(0)
     corner_net = CornerNet()
-    load_weights(corner_net.eval(), start)
+    load_weights(corner_net.eval(), weights)
     detector = PlateDetector(network(weights_path("yolo")), DetectionSettings(proposal=LEAST_SCORE))
-    chosen, _ = split_photos(data, HELD_OUT)
-    photographed = ((read_photo(each.photo), each.boxes, UNLABELLED if each.complete else 0.0) for each in chosen)
-    frames, total = chain(photographed, rendered(RENDERED, seed=0)), len(chosen) + RENDERED
+    photographed = ((read_photo(each.photo), each.boxes, UNLABELLED if each.complete else 0.0) for each in photos)
+    frames, total = chain(photographed, rendered(count, seed=0)), len(photos) + count
     rng = np.random.default_rng(0)
     windows: Windows = []
     for frame, boxes, sure in track(frames, "finding", total=total, console=Console(stderr=True)):
         windows += mine(frame, boxes, sure, detector, rng)
     plates = torch.tensor([shows for _, shows in windows])
-    loss = fit(corner_net.plate, features(corner_net, windows), plates, EPOCHS)
-    facts = read_metadata(start) | {
-        "plate head": f"{int(plates.sum())} windows with a plate, {int((~plates).sum())} without"
-    }
-    save_weights(corner_net, out, facts)
-    typer.echo(f"{facts['plate head']}, loss {loss:.4f}: {out}")
-
-
-if __name__ == "__main__":
-    typer.run(main)
+    fit(corner_net.plate, features(corner_net, windows), plates, epochs)
+    learnt = f"{int(plates.sum())} windows with a plate, {int((~plates).sum())} without"
+    save_weights(corner_net, weights, read_metadata(weights) | {"plate head": learnt})
+    return learnt

@@ -1,7 +1,7 @@
 """Training samples for CornerNet: simulated photos of plates, and the windows that the finder would cut from them."""
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 
 import cv2
 import numpy as np
@@ -13,26 +13,12 @@ from plate_nets.recognition.quads import Quad, quad_size
 from plate_nets.recognition.rectification import quad_boxes
 from plate_nets.types import Frame
 from training.corners.sources import Source, drawn_source, replaced
+from training.recipe.recipe import CornerMixture
 from training.synthesis.camera import centred, edge_height, take_photo, turned
 from training.synthesis.perspective import corners_of, sample_corners
 
 LOWEST, HIGHEST = 8.0, 40.0
 """Plate heights in the simulated photo, px; above the highest the windows do not change."""
-
-
-@dataclass(frozen=True)
-class Mixture:
-    """Shares of the samples: plates ``drawn`` alone, drawn over real ones (``replaced``); the rest is real.
-
-    ``own``: real plates seen as in their photo, up to a similarity; ``turned``: of the others, those turned, tilted and
-    narrowed far more than usual. ``cut``: plates cut by the frame's border.
-    """
-
-    drawn: float = 0.06
-    replaced: float = 0.34
-    own: float = 0.45
-    turned: float = 0.4
-    cut: float = 0.06
 
 
 @dataclass(frozen=True)
@@ -53,7 +39,7 @@ class Samples:
     _: KW_ONLY
     batch: int
     seed: int
-    mixture: Mixture = Mixture()
+    mixture: CornerMixture = field(default_factory=CornerMixture)
 
     def __post_init__(self) -> None:
         self.chances = np.cumsum(self.chances)
@@ -78,7 +64,7 @@ class Samples:
 
 
 def make_windows(
-    source: Source, rng: np.random.Generator, mixture: Mixture = Mixture()
+    source: Source, rng: np.random.Generator, mixture: CornerMixture = CornerMixture()
 ) -> list[tuple[NDArray[np.float32], NDArray[np.float32]]]:
     """A picture with a plate -> a first and a next window of a simulated photo of it, each with the corners in it."""
     base = _target(source, rng, mixture)
@@ -95,7 +81,7 @@ def make_windows(
     return [(cut_windows(_grey_at_times(photo, rng), [w - low])[0], to_window(quad, w)) for w in windows]
 
 
-def _target(source: Source, rng: np.random.Generator, mixture: Mixture) -> Quad:
+def _target(source: Source, rng: np.random.Generator, mixture: CornerMixture) -> Quad:
     """Position of the source's base in the simulated photo, around (0, 0)."""
     height = float(LOWEST * (HIGHEST / LOWEST) ** rng.random())
     if not source.plain:

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from plate_nets.countries import main_scheme
 from plate_nets.evaluation.coding import reduced
-from plate_nets.evaluation.dataset import Label, load_dataset, read_photo
+from plate_nets.evaluation.dataset import Label, read_photo
 from plate_nets.recognition.quads import Quad, quad_size
 from plate_nets.recognition.rectification import order_corners
 from plate_nets.types import Frame
@@ -47,21 +47,18 @@ class Source:
     plain: bool = False
 
 
-def load_sources(folders: Sequence[Path]) -> tuple[list[Source], NDArray[np.float64]]:
-    """Labelled folders -> a cut-out for each plate with labelled corners, and the chance to draw each, (N,).
+def load_sources(photos: Iterable[tuple[Path, Sequence[Label]]]) -> tuple[list[Source], NDArray[np.float64]]:
+    """Labelled photos -> a cut-out for each plate with labelled corners, and the chance to draw each, (N,).
 
     Vanity plates and plates photographed often are over-represented, so their chances are lower.
 
     Raises:
-        DatasetError: as `plate_nets.evaluation.dataset.load_dataset`.
+        DatasetError: a photo does not open.
     """
     sources: list[Source] = []
     labelled: list[str] = []
-    for folder in folders:
-        for path, labels in load_dataset(folder).photos():
-            known = [label for label in labels if label.quad is not None]
-            if not known:
-                continue
+    for path, labels in photos:
+        if known := [label for label in labels if label.quad is not None]:
             photo = read_photo(path)
             sources += [cut_out(photo, label) for label in known]
             labelled += [label.text for label in known]

@@ -1,6 +1,7 @@
 """Trains CornerNet to vote for the corners, and to predict its error."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -9,7 +10,7 @@ from torch.nn import functional
 from torch.utils.tensorboard.writer import SummaryWriter
 
 from plate_nets.networks.corners import CornerNet
-from training.checkpoint import TrainingState
+from training.checkpoint import DECAY, TrainingState
 from training.corners.samples import Batch
 from training.corners.validation import LabelledCorners, errors_on
 from training.loop import Trainer, mixed_precision
@@ -22,10 +23,13 @@ _FINE = 0.05
 """Errors below this, in plate heights, are squared, because labels are no more precise."""
 
 
-def corner_state(device: torch.device) -> TrainingState[CornerNet]:
-    """The state of a training of CornerNet; ``best`` is its lowest error."""
+def corner_state(device: torch.device, weights: Path | None = None, decay: float = DECAY) -> TrainingState[CornerNet]:
+    """The state of a training of CornerNet, starting from weights or from nothing."""
     network: CornerNet = CornerNet().to(device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-    return TrainingState("corners/1", network, float("inf"))
+    state = TrainingState("corners/1", network, decay=decay)
+    if weights:
+        state.take_over(weights)
+    return state
 
 
 class CornerTrainer(Trainer[TrainingState[CornerNet], Batch, Sequence[LabelledCorners]]):
@@ -47,16 +51,13 @@ class CornerTrainer(Trainer[TrainingState[CornerNet], Batch, Sequence[LabelledCo
         """The errors of the corners, in plate heights."""
         state = self.state
         shown = []
-        for place, (name, labelled) in enumerate(self.validation.items()):
+        for name, labelled in self.validation.items():
             errors = errors_on(state.average, labelled)
             half, most = np.quantile(errors, (0.5, 0.95)) if errors.size else (np.inf, np.inf)
             mean = float(errors.clip(max=0.5).mean())
             shown.append(f"{name} {half:.4f}, {most:.4f}, mean {mean:.4f}")
             for kind, value in (("median", half), ("most", most), ("mean", mean)):
                 writer.add_scalar(f"error/{name}/{kind}", value, state.step)
-            if place == 0 and mean < state.best:
-                state.best = mean
-                self.save("best")
         return f"error median, 95 %: {'; '.join(shown)}"
 
 

@@ -1,6 +1,6 @@
 """Measures how far found corners are from labelled ones."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from plate_nets.evaluation.corner_metrics import corner_errors
-from plate_nets.evaluation.dataset import load_dataset, read_photo
+from plate_nets.evaluation.dataset import Label, read_photo
 from plate_nets.evaluation.evaluate import boxes_of
 from plate_nets.recognition.corners import CornerFinder
 from plate_nets.recognition.quads import Quads
@@ -33,14 +33,10 @@ class LabelledCorners:
         return read_photo(self.path)
 
 
-def load_corners(folder: Path) -> list[LabelledCorners]:
-    """The plates of a labelled folder with known corners, and their labelled boxes.
-
-    Raises:
-        DatasetError: as `plate_nets.evaluation.dataset.load_dataset`.
-    """
+def load_corners(photos: Iterable[tuple[Path, Sequence[Label]]]) -> list[LabelledCorners]:
+    """The plates of labelled photos with known corners, and their labelled boxes."""
     found = []
-    for path, labels in load_dataset(folder).photos():
+    for path, labels in photos:
         quads = [order_corners(label.quad) for label in labels if label.quad is not None]
         if quads:
             known = [label for label in labels if label.quad is not None]

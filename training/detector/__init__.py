@@ -1,1 +1,1 @@
-"""Training of the plate detector on top of the yolov5 package's trainer."""
+"""Training of the detector of plates and vehicles, as its recipe says."""

@@ -1,4 +1,4 @@
-"""`python -m training.detector.draw FOLDER`: draws training pictures, with a list of the objects in them.
+"""Draws training pictures, with a list of the objects in them.
 
 Three kinds: full-HD streets with traffic and plates of 4 to 40 px, coded as by a camera; streets without a plate; and
 plates of every size and look-alikes, without a car (`training.detector.drawn`).
@@ -6,10 +6,8 @@ plates of every size and look-alikes, without a car (`training.detector.drawn`).
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
-import typer
 from rich.progress import track
 
 from plate_nets.countries import main_scheme
@@ -17,7 +15,6 @@ from plate_nets.evaluation.coding import code_h264, code_jpeg
 from plate_nets.recognition.geometry import clip
 from plate_nets.recognition.overlap import inside
 from plate_nets.types import Boxes, Frame
-from training.command import errors_in_one_line
 from training.detector.drawn import draw_any_picture
 from training.detector.objects import PLATE, Objects, read_objects, write_objects
 from training.picture_file import save_picture
@@ -88,21 +85,11 @@ def drawn(folder: Path, streets: int, others: int, seed: int) -> Iterator[tuple[
         yield name, objects
 
 
-@errors_in_one_line()
-def main(
-    folder: Annotated[Path, typer.Argument(help="Folder for images/ and objects.csv.")],
-    streets: Annotated[int, typer.Option(min=0, help="Full-HD streets with traffic.")] = 250,
-    others: Annotated[int, typer.Option(min=0, help="Pictures without a car.")] = 500,
-    seed: int = 0,
-) -> None:
-    """Draw training pictures; pictures from an interrupted run are kept."""
+def draw(folder: Path, streets: int, others: int, seed: int) -> dict[str, Objects]:
+    """Draw the training pictures of a folder -> their objects, by file name; those of an interrupted run are kept."""
     found: dict[str, Objects] = {}
     for name, objects in track(drawn(folder, streets, others, seed), "drawing", total=streets + others):
         found[name] = objects
         if len(found) % EVERY == 0 or len(found) == streets + others:
             write_objects(folder / OBJECTS, found)
-    typer.echo(f"{folder / OBJECTS}: {len(found)} pictures")
-
-
-if __name__ == "__main__":
-    typer.run(main)
+    return found

@@ -71,7 +71,7 @@ def read_objects(path: Path) -> dict[str, Objects]:
         DatasetError: the file or a column is missing, a kind is unknown, or a box or a score is invalid.
     """
     if not path.is_file():
-        raise DatasetError(f"{path}: no such file; `python -m training.detector.teach` writes it")
+        raise DatasetError(f"{path}: no such file; the first stage of the recipe writes it")
     found: dict[str, list[tuple[str, tuple[float, ...], float]]] = {}
     for where, row in csv_rows(path, COLUMNS):
         try:

@@ -13,6 +13,8 @@ from typing import Any
 import cv2
 import numpy as np
 import torch
+import yaml
+import yolov5
 from numpy.typing import NDArray
 from torch import nn
 from yolov5.models.yolo import DetectionModel
@@ -20,9 +22,18 @@ from yolov5.utils.augmentations import letterbox
 from yolov5.utils.general import non_max_suppression, scale_boxes
 
 from plate_nets.networks.checkpoint import load_weights
-from plate_nets.networks.yolov5 import YOLOv5n
+from plate_nets.networks.yolov5 import ACTIVATIONS, YOLOv5n
 from training.detector.names import to_package
-from training.detector.package_process import configuration
+
+
+def configuration(network: YOLOv5n) -> dict[str, Any]:
+    """The package's description of YOLOv5n, with our anchors and activation."""
+    strides = torch.tensor(network.detect.strides).view(-1, 1, 1)
+    anchors = (network.detect.anchors * strides).flatten(1).tolist()
+    activation = f"nn.{ACTIVATIONS[network.activation].__name__}()"
+    file = Path(yolov5.__file__).parent / "models" / "yolov5n.yaml"
+    values: dict[str, Any] = yaml.safe_load(file.read_text("utf-8"))
+    return values | {"nc": 1, "anchors": anchors, "activation": activation}
 
 
 def network(weights: Path) -> nn.Module:

@@ -4,6 +4,8 @@ Same frame, same weights, same size, from the BGR frame to boxes in its pixels: 
 own eager network, letterbox and non-maximum suppression, in its own process. They take turns.
 """
 
+import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -13,6 +15,7 @@ from pathlib import Path
 from typing import Annotated
 
 import cv2
+import matplotlib
 import numpy as np
 import typer
 from rich.console import Console
@@ -25,11 +28,27 @@ from plate_nets.networks.checkpoint import weights_path
 from plate_nets.networks.runtimes.networks import load_network, released
 from plate_nets.recognition.detection import DetectionSettings, PlateDetector
 from training.command import errors_in_one_line
-from training.detector.trainer import environment
 
 REPOSITORY = Path("model_repository")
 WARM_UP = 5
 FRAME = (720, 1280)
+
+
+def environment(settings: Path, threads: int = 1) -> dict[str, str]:
+    """Environment variables that keep the yolov5 package off the network, and make it write only here."""
+    settings.mkdir(parents=True, exist_ok=True)
+    font = Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf"
+    shutil.copyfile(font, settings / "Arial.ttf")  # otherwise it downloads this font
+    return os.environ | {
+        "YOLO_OFFLINE": "true",
+        "YOLO_AUTOINSTALL": "false",
+        "YOLO_CONFIG_DIR": str(settings),
+        "YOLOV5_CONFIG_DIR": str(settings),
+        "YOLOv5_AUTOINSTALL": "false",
+        "HF_HUB_OFFLINE": "1",
+        "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD": "1",
+        "OMP_NUM_THREADS": str(threads),
+    }
 
 
 @errors_in_one_line()

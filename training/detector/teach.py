@@ -1,4 +1,4 @@
-"""`python -m training.detector.teach FOLDER...`: lets other networks label vehicles and unlabelled plates.
+"""Lets other networks label vehicles and unlabelled plates.
 
 The teacher for vehicles is the YOLOv5n of COCO that the detector started from (AGPL-3.0, as this project); only what is
 learned from its outputs gets into the shipped weights. The teacher for plates is this project's own pipeline, detector
@@ -8,12 +8,10 @@ written too; a training ignores them.
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
 import openvino
 import torch
-import typer
 from numpy.typing import NDArray
 from rich.progress import track
 from safetensors.torch import load_file
@@ -31,7 +29,6 @@ from plate_nets.recognition.finder import PlateFinder
 from plate_nets.recognition.geometry import Letterbox, clip
 from plate_nets.recognition.overlap import iou
 from plate_nets.types import VEHICLES, Frame
-from training.command import errors_in_one_line
 from training.detector.names import from_package
 from training.detector.objects import PLATE, Objects, read_objects, write_objects
 
@@ -120,26 +117,13 @@ class PlateTeacher:
         return found
 
 
-@errors_in_one_line()
-def main(
-    folders: Annotated[list[Path], typer.Argument(help="Folders of photos, labelled or not.")],
-    vehicles: Annotated[Path, typer.Option(help="Teacher for vehicles: YOLOv5n of COCO, safetensors.")],
-    out: Annotated[Path, typer.Option(help="Folder for the results, a FOLDER.csv per folder.")],
-) -> None:
-    """Label the vehicles and plates of photos; results of an interrupted run are kept."""
-    teachers = VehicleTeacher(vehicles), PlateTeacher()
-    for folder in folders:
-        path = out / f"{folder.name}.csv"
-        found = read_objects(path) if path.is_file() else {}
-        unknown = [photo for photo in pictures_below(folder) if photo.name not in found]
-        for number, photo in enumerate(track(unknown, folder.name)):
-            frame = read_photo(photo)
-            found[photo.name] = sum((teacher(frame) for teacher in teachers), Objects())
-            if number % EVERY == 0 or photo is unknown[-1]:
-                write_objects(path, found)
-        count = sum(len(objects.boxes) for objects in found.values())
-        typer.echo(f"{path}: {count} objects in {len(found)} photos")
-
-
-if __name__ == "__main__":
-    typer.run(main)
+def teach(folder: Path, teachers: Sequence[Callable[[Frame], Objects]], path: Path) -> dict[str, Objects]:
+    """Label the vehicles and plates of the photos in a folder -> what was found, by file name; ``path`` keeps it."""
+    found = read_objects(path) if path.is_file() else {}
+    unknown = [photo for photo in pictures_below(folder) if photo.name not in found]
+    for number, photo in enumerate(track(unknown, folder.name)):
+        frame = read_photo(photo)
+        found[photo.name] = sum((teacher(frame) for teacher in teachers), Objects())
+        if number % EVERY == 0 or photo is unknown[-1]:
+            write_objects(path, found)
+    return found

@@ -1,52 +1,174 @@
-"""Runs the yolov5 package's trainer in a process of its own."""
+"""Trains the detector on plates near and far, and on vehicles, from photos and drawings.
 
-import json
-import os
-import shutil
-import subprocess
-import sys
-from dataclasses import asdict
+The first stages, which see edges and colours, are frozen.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-import matplotlib
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+from torch.utils.tensorboard.writer import SummaryWriter
 
-from plate_nets.common.errors import DatasetError
-from training.detector.job import CLOCK, Job
+from plate_nets.evaluation.dataset import read_photo
+from plate_nets.evaluation.detection_metrics import Detections, average_precision, found
+from plate_nets.networks.checkpoint import activation_of, load_weights
+from plate_nets.networks.runtimes.torchscript import detector_input
+from plate_nets.networks.yolov5 import Detect, YOLOv5n
+from plate_nets.recognition.detection import DetectionSettings, PlateDetector
+from plate_nets.types import VEHICLES, Box, Boxes
+from training import loop
+from training.checkpoint import DECAY, TrainingState
+from training.detector.loss import head_loss
+from training.detector.smallest_plate import far
+from training.detector.views import Batch, Example
+
+FROZEN = ("down1", "down2", "stage2")
+"""Parts that do not learn."""
+FAR, FAR_LONG_SIDE = (12, 15), 960
+"""Heights of the plates searched in full HD, px, and the long side of the input."""
+MEASURED, MEASURED_FAR = 100, 40
+"""Number of held-out photos to measure on, as they are and shrunk."""
+ARCHITECTURE = "yolov5n/hardswish/vehicles"
+_VEHICLES = 0.5
+"""Weight of the vehicles in the loss, beside the plates."""
 
 
-def train(job: Job) -> Path:
-    """Run a job until its time budget is spent -> `best.safetensors` in its folder.
+def detector_state(device: torch.device, weights: Path | None, decay: float = DECAY) -> TrainingState[YOLOv5n]:
+    """The state for a detector with both heads, starting from weights; a head that they lack is initialised.
 
     Raises:
-        DatasetError: nothing to resume, or the package's trainer failed; its output says why.
+        WeightsError: the weights are missing, damaged or of another architecture.
     """
-    folder = Path(job.folder)
-    clock = folder / CLOCK
-    if job.resume and not clock.is_file():
-        raise DatasetError(f"{folder}: no run to resume; expected {CLOCK} of a run that saved an epoch")
-    if job.resume and json.loads(clock.read_text(encoding="utf-8"))["finished"]:
-        raise DatasetError(f"{folder}: the run is finished; start a new one from its best.safetensors")
-    path = folder / "job.json"
-    path.write_text(json.dumps(asdict(job), indent=1), encoding="utf-8")
-    command = [sys.executable, "-m", "training.detector.package_process", str(path)]
-    done = subprocess.run(command, env=environment(folder / "settings", job.threads), check=False)
-    if done.returncode != 0:
-        raise DatasetError(f"{folder}: the yolov5 trainer ended with exit code {done.returncode}; see its output above")
-    return folder / "best.safetensors"
+    network = YOLOv5n()
+    for head in heads(network):
+        fresh(head)
+    if weights:
+        begun = YOLOv5n(activation=activation_of(weights))
+        load_weights(begun, weights)
+        network.load_state_dict(begun.state_dict(), strict=False)
+        for name in FROZEN:
+            network.get_submodule(name).requires_grad_(False)
+    return TrainingState(ARCHITECTURE, network.to(device).to(memory_format=torch.channels_last), decay=decay)  # type: ignore[call-overload]
 
 
-def environment(settings: Path, threads: int = 1) -> dict[str, str]:
-    """Environment variables that keep the yolov5 package off the network, and make it write only here."""
-    settings.mkdir(parents=True, exist_ok=True)
-    font = Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf"
-    shutil.copyfile(font, settings / "Arial.ttf")  # otherwise it downloads this font
-    return os.environ | {
-        "YOLO_OFFLINE": "true",
-        "YOLO_AUTOINSTALL": "false",
-        "YOLO_CONFIG_DIR": str(settings),
-        "YOLOV5_CONFIG_DIR": str(settings),
-        "YOLOv5_AUTOINSTALL": "false",
-        "HF_HUB_OFFLINE": "1",
-        "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD": "1",
-        "OMP_NUM_THREADS": str(threads),
-    }
+def fresh(head: Detect) -> None:
+    """Initialise a head: objectness at the share of cells with an object, and the classes at theirs."""
+    for stride, convolution in zip(head.strides, head.m, strict=True):
+        assert isinstance(convolution, nn.Conv2d) and convolution.bias is not None
+        bias = convolution.bias.data.view(3, -1)
+        bias[:, 4] = math.log(8 / (640 / stride) ** 2)
+        bias[:, 5:] = math.log(0.6 / (len(VEHICLES) - 0.6))
+
+
+@dataclass(frozen=True)
+class Look:
+    """One picture at one size: its plates, ignored regions, and vehicles if they are known."""
+
+    picture: Callable[[], NDArray[np.uint8]]
+    long_side: int
+    plates: Boxes
+    doubtful_plates: Boxes
+    vehicles: Boxes | None = None
+    doubtful_vehicles: Boxes | None = None
+
+
+class Detection(loop.Trainer[TrainingState[YOLOv5n], Batch, Sequence[Look]]):
+    """Trains a detector on the targets of both heads."""
+
+    file = "yolo.safetensors"
+
+    def loss(self, batch: Batch) -> torch.Tensor:
+        """The loss of both heads on a batch."""
+        network = self.state.network
+        for part in network.children():
+            if not any(each.requires_grad for each in part.parameters()):
+                part.eval()  # freezes its means and variances too
+        pictures = batch.pictures.to(self.device, memory_format=torch.channels_last)
+        with loop.mixed_precision(self.device):
+            features = network.features(pictures)
+            maps = [[layer(each) for layer, each in zip(head.m, features, strict=True)] for head in heads(network)]
+        plates, vehicles = (
+            head_loss(head, [each.float() for each in own], target.to(self.device))
+            for head, own, target in zip(heads(network), maps, (batch.plates, batch.vehicles), strict=True)
+        )
+        return plates + _VEHICLES * vehicles
+
+    def validate(self, writer: SummaryWriter) -> str:
+        """Measure plates and vehicles of held-out photos, and distant plates in full HD."""
+        figures: dict[str, float] = {}
+        threshold = DetectionSettings().score_threshold
+        for name, looks in self.validation.items():
+            plates, vehicles = measured(self.state.average, looks)
+            figures[f"{name}: recall"] = float(found(plates, threshold).mean())
+            figures[f"{name}: AP50"] = average_precision(plates)
+            if any(len(each.truth) for each in vehicles):
+                figures[f"{name}: vehicles AP50"] = average_precision(vehicles)
+        for name, value in figures.items():
+            writer.add_scalar(name.replace(": ", "/"), value, self.state.step)
+        return ", ".join(f"{name} {value:.3f}" for name, value in figures.items())
+
+
+def heads(network: YOLOv5n) -> tuple[Detect, Detect]:
+    """A network -> its heads for plates and for vehicles."""
+    assert network.vehicles is not None
+    return network.detect, network.vehicles
+
+
+def measured(network: YOLOv5n, looks: Sequence[Look]) -> tuple[list[Detections], list[Detections]]:
+    """What a network finds in pictures, plates and vehicles of any kind, together with the truth."""
+
+    def answer(head: Detect) -> Callable[[NDArray[np.uint8]], NDArray[np.float32]]:
+        device = next(network.parameters()).device
+
+        @torch.inference_mode()
+        def rows(pictures: NDArray[np.uint8]) -> NDArray[np.float32]:
+            with loop.mixed_precision(device):
+                features = network.features(detector_input(pictures, device))
+            return np.asarray(head([each.float() for each in features]).cpu().numpy())
+
+        return rows
+
+    plates: list[Detections] = []
+    vehicles: list[Detections] = []
+    of_plates, of_vehicles = heads(network)
+    for look in looks:
+        frame = look.picture()
+        settings = DetectionSettings(look.long_side, proposal=0.01)
+        for head, there, doubtful, into in (
+            (of_plates, look.plates, look.doubtful_plates, plates),
+            (of_vehicles, look.vehicles, look.doubtful_vehicles, vehicles),
+        ):
+            if there is None or doubtful is None:
+                continue
+            boxes, scores = PlateDetector(answer(head), settings).detect(frame)
+            into.append(Detections(boxes, scores, there, doubtful))
+    return plates, vehicles
+
+
+def looks_of(examples: Sequence[Example]) -> dict[str, list[Look]]:
+    """Held-out photos -> what to measure on: as they are at 640 px, and shrunk into full HD at `FAR_LONG_SIDE`."""
+    none = np.empty((0, 4), np.float32)
+    near, shrunk = [], []
+    for each in examples[:: max(1, len(examples) // MEASURED)]:
+        plates = each.objects.kinds == 0
+        parts = (each.objects.boxes[own & sure] for own in (plates, ~plates) for sure in (each.sure, ~each.sure))
+        near.append(Look(partial(read_photo, each.photo), 640, *parts))
+    for each in examples[:: max(1, len(examples) // MEASURED_FAR)]:
+        labelled = Box(*each.objects.boxes[0].tolist())
+        for height in FAR:
+            placed = far(read_photo(each.photo), labelled, height)
+            if placed is not None:
+                shrunk.append(Look(partial(_far, each.photo, labelled, height), FAR_LONG_SIDE, placed[1][None], none))
+    return {"near": near, "far": shrunk}
+
+
+def _far(photo: Path, labelled: Box, height: float) -> NDArray[np.uint8]:
+    placed = far(read_photo(photo), labelled, height)
+    assert placed is not None
+    return placed[0]

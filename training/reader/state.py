@@ -43,7 +43,7 @@ class ReaderState(TrainingState[Reader]):
     def __init__(self, scheme: PlateScheme, device: torch.device, decay: float = DECAY) -> None:
         reader: Reader = Reader(scheme.classes).to(device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         # The localisation moves every pixel that LPRNet sees: it learns at a third of the rate.
-        super().__init__(ARCHITECTURE, reader, -1.0, {"stn": 0.3}, scheme_marks(scheme), decay)
+        super().__init__(ARCHITECTURE, reader, {"stn": 0.3}, scheme_marks(scheme), decay)
         self.scheme = scheme
 
     def start_from(self, folder: Path, beside: Path | None = None) -> None:

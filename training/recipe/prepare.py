@@ -33,12 +33,13 @@ from plate_nets.recognition.quads import Quad
 from plate_nets.recognition.rectification import quad_boxes
 from plate_nets.types import CORNER_COLUMNS, Frame
 from training.reader.real import Example, most_lines, readable
-from training.recipe.recipe import DRAWN, CountryRecipe, DataSet, ReaderRecipe
+from training.recipe.recipe import DRAWN, AnyRecipe, DataSet, ReaderRecipe, Recipe, drawings
 from training.synthesis.test_set import write_test_set
 
 Examples = Mapping[str, Sequence[Example]]
 """The plates of each data set, by its name."""
 
+PREPARED, LABELS = "prepared", "labels.csv"
 _MARGIN = 0.5
 """Border added around a photo, in its heights: of 60 loose crops of US plates 45 are found with it, 25 without."""
 _NEAR = 0.1
@@ -54,24 +55,35 @@ _DRAWN_SEED = 20_260_000
 _COLUMNS = (*COLUMNS, "country", "lines", "held_out")
 
 
-def prepare(recipe: ReaderRecipe | CountryRecipe, root: Path, out: Path) -> dict[str, list[Example]]:
+def prepare(recipe: AnyRecipe, root: Path, out: Path) -> dict[str, list[Example]]:
     """The data sets of a recipe, in a folder -> their plates; ``out`` keeps them for the next time.
 
     Raises:
         DatasetError: a folder cannot be used.
     """
+    if recipe.network == "detector":  # it learns whole photos: `training.recipe.detector`
+        return {}
     scheme = load_scheme(recipe.scheme if recipe.network == "reader" else LATIN)
     found = {name: prepared(scheme, root / name, each, out) for name, each in recipe.data.items()}
     if recipe.network == "reader" and recipe.calibration and recipe.calibration.drawn:
-        folder = _drawn(scheme, recipe.calibration.drawn, out)
+        folder = folder_of(DRAWN, recipe, root, out)
+        _draw(recipe, recipe.calibration.drawn, folder)
         found[DRAWN] = prepared(scheme, folder, DataSet(use="check"), out)
     return found
+
+
+def folder_of(name: str, recipe: AnyRecipe, root: Path, out: Path) -> Path:
+    """The labelled folder of a data set of a recipe, or of the plates that are drawn for it."""
+    if name != DRAWN:
+        return root / name
+    calibration = recipe.calibration if recipe.network == "reader" else None
+    return out / (f"{DRAWN}_{calibration.drawn}" if calibration else DRAWN)
 
 
 def prepared(scheme: PlateScheme, folder: Path, data: DataSet, out: Path) -> list[Example]:
     """A labelled folder, for the reader of a scheme -> its plates; see `prepare`."""
     symbols = None if UNKNOWN in scheme.alphabet or data.use == "foreign" else scheme.alphabet
-    labels = folder / "labels.csv"
+    labels = folder / LABELS
     written = labels.read_bytes() if labels.exists() else b""
     how = data.model_dump_json(exclude={"weight"})
     table = out / f"{folder.name}-{hashlib.sha256(written + f'{how}{symbols}'.encode()).hexdigest()[:12]}.csv"
@@ -88,7 +100,7 @@ def prepared(scheme: PlateScheme, folder: Path, data: DataSet, out: Path) -> lis
 def _found(folder: Path, data: DataSet, scheme: PlateScheme, symbols: str | None) -> Iterator[Example]:
     """The plates of a labelled folder, with the corners that are known or found."""
     dataset = load_dataset(folder, symbols=symbols)
-    rows = {folder / "images" / row["file"]: row for _, row in csv_rows(folder / "labels.csv", REQUIRED)}
+    rows = {folder / "images" / row["file"]: row for _, row in csv_rows(folder / LABELS, REQUIRED)}
     valid = {row["text"] for row in rows.values() if row.get("note") == "valid"}  # set aside by the data's source
     reader = LocalReader(threads=1)
     own = LocalReader(scheme=scheme, threads=1)  # loads its networks at its first use, with a teacher alone
@@ -101,7 +113,7 @@ def _found(folder: Path, data: DataSet, scheme: PlateScheme, symbols: str | None
         plates = [Example(each, folder.name, country, int(lines), False) for each in _one_each(labels)]
         if teacher:
             plates = list(taught(read_photo(path), plates, own, teacher))
-        if data.boxes != "labelled":
+        if data.boxes != "labelled" and any(each.label.quad is None for each in plates if readable(each.label.text)):
             plates = list(located(read_photo(path), plates, reader, tight=data.boxes == "tight"))
         for plate in plates:
             text = plate.label.text
@@ -126,11 +138,9 @@ def _one_each(labels: Sequence[Label]) -> list[Label]:
 
 
 def located(photo: Frame, plates: Sequence[Example], reader: LocalReader, tight: bool) -> Iterator[Example]:
-    """A photo (H, W, 3) BGR and its plates -> those with a text, with corners: those of the found plate nearest to the
-    box or, without one, those that CornerNet sees in the box. ``tight``: drop corners that do not fill the box."""
-    plates = [each for each in plates if readable(each.label.text)]
-    if not plates:
-        return
+    """A photo (H, W, 3) BGR and its plates -> the same with corners: the labelled ones, those of the found plate
+    nearest to the box or, without one, those that CornerNet sees in the box. ``tight``: drop corners that do not fill
+    the box."""
     pad = round(_MARGIN * photo.shape[0])
     around = np.asarray(
         cv2.copyMakeBorder(photo, pad, pad, pad, pad, cv2.BORDER_CONSTANT, value=(GREY, GREY, GREY)), np.uint8
@@ -139,6 +149,9 @@ def located(photo: Frame, plates: Sequence[Example], reader: LocalReader, tight:
     boxes = boxes_of([each.label for each in plates]) + np.float32(pad)
     corners = reader.cut(around, boxes).corners
     for plate, inside, overlaps in zip(plates, corners, iou(boxes, boxes_of(seen)), strict=True):
+        if plate.label.quad is not None:
+            yield plate
+            continue
         near = len(seen) > 0 and overlaps.max() > _NEAR
         points = np.array(seen[int(overlaps.argmax())].corners if near else inside, np.float32)
         quad = points.reshape(4, 2) - np.float32(pad)
@@ -167,14 +180,12 @@ def taught(photo: Frame, plates: Sequence[Example], reader: LocalReader, teacher
             yield replace(plate, label=label, country=country if probability >= _SURE else "")
 
 
-def _drawn(scheme: PlateScheme, count: int, out: Path) -> Path:
-    """A labelled folder of drawn plates, written in full."""
-    folder = out / f"{DRAWN}_{count}"
+def _draw(recipe: ReaderRecipe, count: int, folder: Path) -> None:
+    """Write a labelled folder of drawn plates, in full or not at all."""
     if not folder.exists():
         with whole_folder(folder) as fresh:
-            for _ in track(write_test_set(scheme, fresh, count, _DRAWN_SEED), DRAWN, total=count):
+            for _ in track(write_test_set(list(drawings(recipe)), fresh, count, _DRAWN_SEED), DRAWN, total=count):
                 pass
-    return folder
 
 
 def _write(table: Path, folder: Path, examples: Iterable[Example]) -> None:
@@ -205,6 +216,13 @@ def _read(table: Path, folder: Path) -> Iterator[Example]:
         yield Example(label, folder.name, row["country"], int(row["lines"]), row["held_out"] == "1")
 
 
+def marks_of(recipe: Recipe, root: Path) -> str:
+    """A line for each data set that a recipe learns, with the SHA-256 of its labels, which tells whether it changed."""
+    learnt = (name for name, data in recipe.data.items() if data.use != "check" and (root / name / LABELS).exists())
+    hashes = ((each, hashlib.sha256((root / each / LABELS).read_bytes()).hexdigest()) for each in learnt)
+    return "".join(f"\n{name}/{LABELS} of {digest[:12]}" for name, digest in hashes)
+
+
 def held_out(examples: Examples) -> dict[str, list[Example]]:
     """The plates with a text that are not learnt, by data set."""
     found = {name: [each for each in plates if each.held_out and each.label.text] for name, plates in examples.items()}
@@ -221,4 +239,4 @@ def write_held_out(examples: Examples, root: Path, out: Path) -> None:
                 copy = fresh / photo.relative_to(root / name)
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(photo, copy)
-            _write(fresh / "labels.csv", root / name, plates)
+            _write(fresh / LABELS, root / name, plates)

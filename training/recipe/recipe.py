@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from plate_nets.common.errors import InputError
 from plate_nets.common.intake.table import excerpt
 from plate_nets.common.intake.toml_file import read_toml
+from plate_nets.countries import PlateScheme, load_scheme, load_schemes
 from training.checkpoint import DECAY
 
 BUILT_IN = Path(__file__).resolve().parents[1] / "recipes"
@@ -80,6 +81,30 @@ class Mixture(Part):
     """Maximum share of one folder among the real plates."""
 
 
+class CornerMixture(Part):
+    """The share of each kind of sample for CornerNet; the rest are real plates."""
+
+    drawn: Share = 0.06
+    """Plates drawn alone."""
+    replaced: Share = 0.34
+    """Plates drawn over real ones."""
+    own: Share = 0.45
+    """Of all plates, those seen as in their photo, up to a similarity."""
+    turned: Share = 0.4
+    """Of the others, those turned, tilted and narrowed far more than usual."""
+    cut: Share = 0.06
+    """Plates cut by the frame's border."""
+
+
+class PlateHead(Part):
+    """Teaches CornerNet's head to reject what the detector wrongly takes for plates, after the corners are learnt."""
+
+    rendered: Annotated[int, Field(ge=1)] = 400
+    """Rendered pictures, besides the photos that are learnt."""
+    epochs: Annotated[int, Field(ge=1)] = 12
+    """Passes over all windows."""
+
+
 class Phase(Part):
     """A part of the training with its own mixture, such as the last one, with the hardest plates."""
 
@@ -129,14 +154,14 @@ class Calibration(Part):
     temperatures: tuple[Annotated[float, Field(gt=0)], ...] = (0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.6, 1.8, 2.0)
     """Those to choose from."""
     drawn: Annotated[int, Field(ge=0)] = 0
-    """Plates to draw for it, besides the real ones held out."""
+    """Plates to draw for it, of the countries that the recipe draws in turn, besides the real ones held out."""
 
 
 class Quantization(Part):
     """Measures what the reader needs to run in int8. Without this part, it runs in float only."""
 
     pictures: tuple[str, ...]
-    """Data sets whose photos are read for it."""
+    """Data sets whose photos are read for it; "drawn": the plates that are drawn for the calibration."""
     count: Annotated[int, Field(gt=0)] = 300
     """How many of these photos, chosen at random."""
 
@@ -161,6 +186,20 @@ class CountryMinimum(Part):
     """Share of the plates with a known colour whose colour is found."""
 
 
+class CornerMinimum(Part):
+    """What CornerNet must reach on a data set at the end."""
+
+    near: Share = 0.0
+    """Share of the plates whose four corners are nearer than 0.15 plate heights."""
+
+
+class DetectorMinimum(Part):
+    """What the detector must reach on a data set at the end."""
+
+    found: Share = 0.0
+    """Share of the plates that are found."""
+
+
 class Recipe(Part):
     """What makes the weights of any network."""
 
@@ -173,7 +212,10 @@ class Recipe(Part):
 
     @model_validator(mode="after")
     def _checks_its_data(self) -> Self:
-        for name in self.checks:
+        if DRAWN in self.data:
+            raise ValueError(f"data.{DRAWN}: this is the name of the drawn plates; give the folder another name")
+        quantization = getattr(self, "quantization", None)
+        for name in (*self.checks, *(quantization.pictures if quantization else ())):
             self._has(name)
         return self
 
@@ -211,12 +253,6 @@ class ReaderRecipe(Recipe):
                 phase["mixture"] = mixture | own
         return values
 
-    @model_validator(mode="after")
-    def _quantizes_its_data(self) -> Self:
-        for name in self.quantization.pictures if self.quantization else ():
-            self._has(name)
-        return self
-
 
 class CountryRecipe(Recipe):
     """What makes the weights of CountryNet."""
@@ -229,7 +265,52 @@ class CountryRecipe(Recipe):
     """What each data set must reach at the end."""
 
 
-def load_recipe(name: str, settings: Sequence[str] = ()) -> ReaderRecipe | CountryRecipe:
+class CornersRecipe(Recipe):
+    """What makes the weights of CornerNet."""
+
+    network: Literal["corners"]
+    """The network."""
+    mixture: CornerMixture = CornerMixture()
+    plate_head: PlateHead | None = None
+    quantization: Quantization | None = None
+    checks: dict[str, CornerMinimum] = {}
+    """What each data set must reach at the end."""
+
+
+class DetectorRecipe(Recipe):
+    """What makes the weights of the detector."""
+
+    network: Literal["detector"]
+    """The network."""
+    vehicles: Path
+    """Weights of the YOLOv5n of COCO, in the folder of `--data`, which name the vehicles in the photos."""
+    streets: Annotated[int, Field(ge=1)] = 320
+    """Full-HD streets with traffic to draw."""
+    others: Annotated[int, Field(ge=1)] = 579
+    """Pictures without a car to draw."""
+    held_out: Share = 0.12
+    """Share of the plates and scenes that are only measured."""
+    quantization: Quantization | None = None
+    checks: dict[str, DetectorMinimum] = {}
+    """What each data set must reach at the end."""
+
+
+AnyRecipe = ReaderRecipe | CountryRecipe | CornersRecipe | DetectorRecipe
+_KINDS: Mapping[str, type[AnyRecipe]] = {
+    "reader": ReaderRecipe,
+    "country": CountryRecipe,
+    "corners": CornersRecipe,
+    "detector": DetectorRecipe,
+}
+
+
+def drawings(recipe: ReaderRecipe) -> dict[PlateScheme, float]:
+    """The countries that a recipe draws, and how often each comes."""
+    drawn = {each: factor for names, factor in recipe.drawings.items() for each in load_schemes(names)}
+    return drawn or {load_scheme(recipe.scheme): 1.0}
+
+
+def load_recipe(name: str, settings: Sequence[str] = ()) -> AnyRecipe:
     """The name of a built-in recipe, or a TOML file, and settings such as "schedule.minutes=20" -> the recipe.
 
     Raises:
@@ -242,7 +323,7 @@ def load_recipe(name: str, settings: Sequence[str] = ()) -> ReaderRecipe | Count
     values = read_toml(path)
     for setting in settings:
         values = _merged(values, _parsed(setting))
-    recipe = CountryRecipe if values.get("network") == "country" else ReaderRecipe
+    recipe = _KINDS.get(str(values.get("network")), ReaderRecipe)
     try:
         return recipe.model_validate(values)
     except ValidationError as error:

@@ -1,7 +1,7 @@
 """The stage that trains: a recipe's samples, starting weights and schedule, for the loop of all trainings."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any
@@ -9,32 +9,62 @@ from typing import Any
 import torch
 
 from plate_nets.countries import PlateScheme, load_scheme, load_schemes
+from plate_nets.evaluation.dataset import Label
 from plate_nets.networks.checkpoint import WEIGHTS
 from plate_nets.networks.country import CountryNet
 from training import loop
 from training.checkpoint import TrainingState
+from training.corners.samples import Samples as CornerSamples
+from training.corners.sources import load_sources
+from training.corners.trainer import CornerTrainer, corner_state
+from training.corners.validation import load_corners
 from training.country.samples import Samples as CountrySamples
 from training.country.samples import load_real as load_known
 from training.country.trainer import ARCHITECTURE, CountryTrainer, drawn_plates, known_crops
-from training.reader.real import Example, load_foreign, load_real
+from training.detector.trainer import Detection, detector_state
+from training.reader.real import Example, by_photo, load_foreign, load_real
 from training.reader.samples import Samples
 from training.reader.state import ReaderState
 from training.reader.trainer import ReaderTrainer
 from training.reader.validation import load_crops
-from training.recipe.prepare import Examples, held_out
-from training.recipe.recipe import DRAWN, NONE, PACKAGE, CountryRecipe, Phase, ReaderRecipe, Recipe
+from training.recipe.detector import views
+from training.recipe.prepare import PREPARED, Examples, held_out
+from training.recipe.recipe import (
+    DRAWN,
+    NONE,
+    PACKAGE,
+    AnyRecipe,
+    CornersRecipe,
+    CountryRecipe,
+    DetectorRecipe,
+    Phase,
+    ReaderRecipe,
+    Recipe,
+    drawings,
+)
 
 LAST = "last"
 """The folder of the weights at the end of a training."""
 
 
-def begin(recipe: ReaderRecipe | CountryRecipe, out: Path, device: torch.device) -> TrainingState[Any]:
+def begin(recipe: AnyRecipe, out: Path, device: torch.device) -> TrainingState[Any]:
     """The starting weights of a recipe, or the state in which the training in ``out`` stopped.
 
     Raises:
         WeightsError: they cannot be used.
     """
-    state = _reader(recipe, device) if recipe.network == "reader" else _country(recipe, device)
+    decay = recipe.averaging.decay
+    weights = None if recipe.start.weights == NONE else _weights(recipe)
+    state: TrainingState[Any]
+    match recipe:
+        case ReaderRecipe():
+            state = _reader(recipe, device)
+        case CountryRecipe():
+            state = country_state(device, weights and weights / CountryTrainer.file, decay)
+        case CornersRecipe():
+            state = corner_state(device, weights and weights / CornerTrainer.file, decay)
+        case DetectorRecipe():
+            state = detector_state(device, weights and weights / Detection.file, decay)
     if (out / loop.CHECKPOINT).exists():
         loop.continue_from(state, out)
     return state
@@ -43,8 +73,9 @@ def begin(recipe: ReaderRecipe | CountryRecipe, out: Path, device: torch.device)
 def train(
     state: TrainingState[Any],
     name: str,
-    recipe: ReaderRecipe | CountryRecipe,
+    recipe: AnyRecipe,
     examples: Examples,
+    root: Path,
     out: Path,
     device: torch.device,
     workers: int,
@@ -59,26 +90,48 @@ def train(
     budget = loop.Budget(schedule.steps, schedule.minutes)
     if (out / LAST).exists() and budget.progress(state) >= 1:
         return
-    metadata = {"recipe": name, "seed": str(schedule.seed), "data": ", ".join(of_use(recipe, examples, "train"))}
+    learnt = ", ".join(each for each, data in recipe.data.items() if data.use == "train")
     how: dict[str, Any] = {
         "device": device,
         "workers": workers,
         "rate": schedule.rate,
         "every": schedule.every,
-        "metadata": metadata,
+        "metadata": {"recipe": name, "seed": str(schedule.seed), "data": learnt},
     }
-    if recipe.network == "reader":
-        assert isinstance(state, ReaderState), "as `begin` makes it"
-        first, *later = _reader_samples(recipe, examples)
-        validation = {each: load_crops(state.scheme, known) for each, known in choosing(recipe, examples).items()}
-        then = list(zip(starts(recipe.phases), later, strict=True))
-        ReaderTrainer(state, first, validation, budget, out, then=then, **how).run()
-    else:
-        schemes = load_schemes(recipe.scheme)
-        learnt = (each for each in chain(*of_use(recipe, examples, "train").values()) if not each.held_out)
-        samples = CountrySamples(schemes, load_known(schemes, learnt), batch=schedule.batch, seed=schedule.seed)
-        known = known_sets(schemes, choosing(recipe, examples))
-        CountryTrainer(state, samples, known, budget, out, **how).run()
+    match recipe:
+        case ReaderRecipe():
+            assert isinstance(state, ReaderState), "as `begin` makes it"
+            first, *later = _reader_samples(recipe, examples)
+            crops = {each: load_crops(state.scheme, known) for each, known in choosing(recipe, examples).items()}
+            then = list(zip(starts(recipe.phases), later, strict=True))
+            ReaderTrainer(state, first, crops, budget, out, then=then, **how).run()
+        case CountryRecipe():
+            schemes = load_schemes(recipe.scheme)
+            real = load_known(schemes, chain(*_learnt(recipe, examples)))
+            samples = CountrySamples(schemes, real, batch=schedule.batch, seed=schedule.seed)
+            known = known_sets(schemes, choosing(recipe, examples))
+            CountryTrainer(state, samples, known, budget, out, **how).run()
+        case CornersRecipe():
+            sources, chances = load_sources(labelled(chain(*_learnt(recipe, examples))))
+            logging.info("%d plates with corners", len(sources))
+            windows = CornerSamples(sources, chances, batch=schedule.batch, seed=schedule.seed, mixture=recipe.mixture)
+            corners = {each: load_corners(labelled(known)) for each, known in choosing(recipe, examples).items()}
+            CornerTrainer(state, windows, corners, budget, out, **how).run()
+        case DetectorRecipe():
+            pictures, looks = views(recipe, root, out / PREPARED)
+            Detection(state, pictures, looks, budget, out, **how).run()
+
+
+def _learnt(recipe: Recipe, examples: Examples) -> Iterator[list[Example]]:
+    """The plates of each data set that are learnt."""
+    for plates in of_use(recipe, examples, "train").values():
+        yield [each for each in plates if not each.held_out]
+
+
+def labelled(examples: Iterable[Example]) -> Iterator[tuple[Path, list[Label]]]:
+    """Each photo with the labels of its plates."""
+    for path, known in by_photo(examples):
+        yield path, [each.label for each in known]
 
 
 def _reader(recipe: ReaderRecipe, device: torch.device) -> ReaderState:
@@ -91,11 +144,12 @@ def _reader(recipe: ReaderRecipe, device: torch.device) -> ReaderState:
     return state
 
 
-def _country(recipe: CountryRecipe, device: torch.device) -> TrainingState[CountryNet]:
+def country_state(device: torch.device, weights: Path | None, decay: float) -> TrainingState[CountryNet]:
+    """The state for CountryNet, starting from weights or from nothing."""
     network: CountryNet = CountryNet().to(device)
-    state = TrainingState(ARCHITECTURE, network, -1.0, decay=recipe.averaging.decay)
-    if recipe.start.weights != NONE:
-        state.take_over(_weights(recipe) / CountryTrainer.file)
+    state = TrainingState(ARCHITECTURE, network, decay=decay)
+    if weights:
+        state.take_over(weights)
     return state
 
 
@@ -111,7 +165,7 @@ def _reader_samples(recipe: ReaderRecipe, examples: Examples) -> list[Samples]:
     foreign = load_foreign(chain(*others.values()))
     found = f"{len(plates)} real plates, {len(foreign)} foreign ones, {len(empty)} regions without a plate"
     logging.info(found)
-    drawn = drawings(scheme, recipe)
+    drawn = drawings(recipe)
     weights = {Path(each).name: recipe.data[each].weight for each in real} | {each.name: drawn[each] for each in drawn}
     return [
         Samples(
@@ -137,7 +191,7 @@ def known_sets(schemes: Sequence[PlateScheme], examples: Examples) -> dict[str, 
 
 def of_use(recipe: Recipe, examples: Examples, use: str) -> Examples:
     """The plates of the data sets of one use."""
-    return {name: examples[name] for name, data in recipe.data.items() if data.use == use}
+    return {name: examples[name] for name, data in recipe.data.items() if data.use == use and name in examples}
 
 
 def choosing(recipe: Recipe, examples: Examples) -> dict[str, list[Example]]:
@@ -150,8 +204,3 @@ def starts(phases: Sequence[Phase]) -> list[float]:
     """The progress, 0..1, at which each phase after the first begins."""
     shares = [phase.share for phase in phases]
     return [end / sum(shares) for end in accumulate(shares)][:-1]
-
-
-def drawings(scheme: PlateScheme, recipe: ReaderRecipe) -> dict[PlateScheme, float]:
-    """The countries that a recipe draws, and how often each comes."""
-    return {each: factor for names, factor in recipe.drawings.items() for each in load_schemes(names)} or {scheme: 1.0}

@@ -72,7 +72,7 @@ def main(
         save_picture(scene, drawn.frame)
         console.print(f"wrote {scene}: {', '.join(f'{p.kind} {p.text}' for p in drawn.plates) or 'no plate'}")
     if test_set is not None:
-        _write(write_test_set(country, test_set, count, seed, lines), count, test_set)
+        _write(write_test_set([country], test_set, count, seed, lines), count, test_set)
     if calibration is not None:
         rng = np.random.default_rng(seed)
         save_picture(calibration / SCENE, render_scene(country, rng, (640, 384), plates=4).frame)

@@ -1,7 +1,7 @@
 """The synthetic test set: small photos of plates and their labels, in the format of `evaluation.dataset`."""
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -26,9 +26,9 @@ _SURROUNDINGS = (0.5, 1.1)
 
 
 def write_test_set(
-    scheme: PlateScheme, folder: Path, count: int = 2000, seed: int = 0, lines: int = 1
+    schemes: Sequence[PlateScheme], folder: Path, count: int = 2000, seed: int = 0, lines: int = 1
 ) -> Iterator[Path]:
-    """Write a labelled folder of plates with ``lines`` lines, 1 or 2, one photo per step.
+    """Write a labelled folder of plates of schemes in turn, with ``lines`` lines, 1 or 2, one photo per step.
 
     Each photo depends on (seed, number) alone. Its format is part of the file name: ``taxi_0001.png``.
 
@@ -44,7 +44,8 @@ def write_test_set(
         rows = csv.writer(file)
         rows.writerow(COLUMNS)
         for number in range(count):
-            kind, text, photo, quad = _photo(scheme.by_lines[lines], np.random.default_rng((seed, number)), lines)
+            scheme = schemes[number % len(schemes)].by_lines[lines]
+            kind, text, photo, quad = _photo(scheme, np.random.default_rng((seed, number)), lines)
             path = images / f"{kind.replace(' ', '_')}_{number:04d}.png"
             save_picture(path, photo)
             numbers = [f"{value:.1f}" for value in (*quad.min(axis=0), *quad.max(axis=0), *quad.ravel())]
