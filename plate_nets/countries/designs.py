@@ -14,9 +14,11 @@ UNKNOWN = "unknown"
 
 DESIGNS = (
     UNKNOWN, "am", "ar", "az", "be", "br", "br old", "by", "cz", "de", "ee", "es", "fi", "fr", "gb", "ge", "id", "in",
-    "it", "kg", "kz", "lt", "lv", "md", "nl", "pl", "pt", "ro", "ru", "se", "tr", "ua", "us", "uz", "vn",
+    "it", "kg", "kz", "lt", "lv", "md", "nl", "pl", "pt", "ro", "ru", "se", "tr", "ua", "us", "uz", "vn", "at", "au",
+    "ba", "bg", "ca", "ch", "cl", "co", "dk", "ec", "gr", "hk", "hr", "hu", "ie", "il", "ke", "mo", "mx", "my", "ng",
+    "no", "nz", "pe", "ph", "rs", "sg", "si", "sk", "tw", "za",
 )  # fmt: skip
-"""Countries by ISO 3166 alpha-2, in the order of the classes of `CountryNet`, which its weights depend on."""
+"""Countries by ISO 3166 alpha-2, in the order of the classes of `CountryNet`, which its weights depend on: new ones come last."""
 
 GROUNDS = ("white", "yellow", "blue", "red", "black", "green")
 """In the order of the classes of `CountryNet`. Grey, silver and cream count as white."""

@@ -57,7 +57,7 @@ class CountryTrainer(Trainer[TrainingState[CountryNet], CountryBatch, CountryBat
 
 @torch.inference_mode()
 def answers(network: nn.Module, known: CountryBatch, device: torch.device) -> NDArray[np.float32]:
-    """The logits (N, 41) of plates."""
+    """The logits (N, K + G) of plates, see `CountryNet`."""
     logits: NDArray[np.float32] = network(torch.from_numpy(known.crops).to(device)).float().cpu().numpy()
     return logits
 
