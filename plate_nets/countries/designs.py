@@ -18,7 +18,8 @@ DESIGNS = (
     "ba", "bg", "ca", "ch", "cl", "co", "dk", "ec", "gr", "hk", "hr", "hu", "ie", "il", "ke", "mo", "mx", "my", "ng",
     "no", "nz", "pe", "ph", "rs", "sg", "si", "sk", "tw", "za",
 )  # fmt: skip
-"""Countries by ISO 3166 alpha-2, in the order of the classes of `CountryNet`, which its weights depend on: new ones come last."""
+"""Countries by ISO 3166 alpha-2, in the order of the classes of `CountryNet`: its weights depend on it, so new ones are
+last."""
 
 GROUNDS = ("white", "yellow", "blue", "red", "black", "green")
 """In the order of the classes of `CountryNet`. Grey, silver and cream count as white."""
