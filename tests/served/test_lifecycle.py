@@ -183,6 +183,7 @@ def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("PLATES_YOLO_MAX_DETECTIONS", "200")
     monkeypatch.setenv("PLATES_YOLO_THREADS", "1")
     monkeypatch.setenv("PLATES_YOLO_MAX_PIXELS", "400000")
+    monkeypatch.setenv("PLATES_PLATE_RECOGNITION_SCHEME", "russia")
     monkeypatch.setenv("PLATES_PLATE_RECOGNITION_AGAIN_BELOW", "0")  # no second look
     monkeypatch.setenv("PLATES_PLATE_RECOGNITION_AGAIN_UNDER", "0")
     with EmbeddedTriton(exit_timeout=0) as server, PlateClient(server.http_url, timeout=120) as client:

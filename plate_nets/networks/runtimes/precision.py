@@ -48,7 +48,7 @@ _MOVED, _SCORED = 0.04, 0.1
 """The maximum change of such a row's sides, as a share of the longer one, and of its score."""
 _STRAYED, _DOUBTED = 0.5, 0.1
 """The maximum change of a corner, in pixels of its window, and of the logarithm of its expected error."""
-_SURE = 0.9
+_SURE = 0.8
 """Crops are compared if float32 has at least this probability at each step. Then the best path must be the same,
 with probabilities within `_SCORED`."""
 _TOLD = 0.02

@@ -14,7 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 from plate_nets.common.errors import ContractError, WeightsError
-from plate_nets.contract import CORNERS, COUNTRY, LPRNET, READERS, STN, YOLO
+from plate_nets.contract import CORNERS, COUNTRY, LPRNET, STN, YOLO
 from plate_nets.networks.registry import NETWORKS
 from plate_nets.networks.runtimes import precision
 from plate_nets.networks.runtimes.networks import IR, network_folder, released
@@ -41,7 +41,7 @@ def file_of(repository: Path, name: str) -> Path:
 @pytest.mark.parametrize(
     ("name", "precision"),
     [(name, "bfloat16") for name in sorted(CANDIDATES)]
-    + [(name, precision) for name in (YOLO.name, *READERS) for precision in INT8],
+    + [(name, precision) for name in (YOLO.name, LPRNET.name) for precision in INT8],
 )
 def test_the_shipped_weights_agree_in_this_precision(model_repository: Path, name: str, precision: Precision) -> None:
     path, candidate = file_of(model_repository, name), CANDIDATES[name]
@@ -187,7 +187,7 @@ def test_bfloat16_is_not_used_if_it_is_emulated(model_repository: Path, instruct
     )
     environ = {**os.environ, PRECISION_VARIABLE: precision.AUTO, "ONEDNN_MAX_CPU_ISA": instructions}
     done = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=False)
-    taken = "int8" if name in (YOLO.name, *READERS) else "float32"
+    taken = "int8" if name in (YOLO.name, LPRNET.name) else "float32"
     assert done.stdout.split() == [taken], done.stderr
 
 
