@@ -9,7 +9,7 @@ from plate_nets.cameras.stay import CarSettings, Stay
 from plate_nets.cameras.tracking import Tracker
 from plate_nets.cameras.vehicles import VehicleTrack, VehicleTracker
 from plate_nets.cameras.watch_lists import WatchList
-from plate_nets.countries import PlateScheme, default_schemes, joined
+from plate_nets.countries import PlateScheme, default_plates
 from plate_nets.events.event import PlateEvent
 from plate_nets.types import Box, Plate, Vehicle
 
@@ -48,7 +48,7 @@ class CarEvents:
     ) -> None:
         self.camera = camera
         self.settings = settings
-        self.scheme = scheme or joined(default_schemes())
+        self.scheme = scheme or default_plates()
         self._tracker = self._new_tracker()
         self._vehicles = VehicleTracker(settings.vehicles)
         self._lost: list[VehicleTrack] = []

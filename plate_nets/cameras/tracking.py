@@ -17,7 +17,7 @@ from rapidfuzz.distance import Levenshtein
 from scipy.optimize import linear_sum_assignment
 
 from plate_nets.cameras.fusion import Fusion, FusionSettings, View, view
-from plate_nets.countries import PlateScheme, default_schemes, joined
+from plate_nets.countries import PlateScheme, default_plates
 from plate_nets.recognition.decoding import text_log_probabilities
 from plate_nets.recognition.quads import lines_of_plate
 from plate_nets.types import Box, Plate
@@ -116,7 +116,7 @@ class Tracker:
         self.tracks: list[Track] = []
         """Those seen in the last frame, and those missed for less than ``gone_after``."""
         self._fusion = fusion
-        self._scheme = scheme or joined(default_schemes())
+        self._scheme = scheme or default_plates()
         self._count = 0
         self._time = -math.inf
 

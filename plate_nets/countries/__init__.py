@@ -4,6 +4,7 @@ from plate_nets.countries.scheme import PlateFormat, PlateScheme, joined
 from plate_nets.countries.scheme_file import (
     DEFAULT_SCHEMES,
     MAIN_SCHEME,
+    default_plates,
     default_schemes,
     group,
     load_scheme,
@@ -17,6 +18,7 @@ __all__ = [
     "MAIN_SCHEME",
     "PlateFormat",
     "PlateScheme",
+    "default_plates",
     "default_schemes",
     "group",
     "joined",

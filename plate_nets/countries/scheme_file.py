@@ -10,7 +10,7 @@ from pathlib import Path
 from plate_nets.common.errors import InputError, SchemeError
 from plate_nets.common.intake.toml_file import read_toml
 from plate_nets.countries.drawing import read_drawings
-from plate_nets.countries.scheme import MOST_WORK, Codes, PlateFormat, PlateScheme, SynthesisTexts
+from plate_nets.countries.scheme import MOST_WORK, Codes, PlateFormat, PlateScheme, SynthesisTexts, joined
 from plate_nets.countries.table import Table
 from plate_nets.types import STEPS
 
@@ -37,6 +37,11 @@ def main_scheme() -> PlateScheme:
 def default_schemes() -> tuple[PlateScheme, ...]:
     """The schemes that are read if nobody names others."""
     return load_schemes(DEFAULT_SCHEMES)
+
+
+def default_plates() -> PlateScheme:
+    """The plates of `default_schemes` as those of one scheme."""
+    return joined(default_schemes())
 
 
 def load_scheme(name: str, folder: Path = Path()) -> PlateScheme:

@@ -17,7 +17,7 @@ from plate_nets.client.url import parse_url
 from plate_nets.common import threads
 from plate_nets.common.errors import PlateError
 from plate_nets.contract import needed
-from plate_nets.countries import PlateScheme, default_schemes, joined
+from plate_nets.countries import PlateScheme, default_plates
 from plate_nets.recognition.health import check_health
 from plate_nets.recognition.reader import VehicleReader
 from plate_nets.triton.supervision.events import Status
@@ -45,7 +45,7 @@ class Backend:
     url: str = ""
     metrics_url: str = ""
     status: Status | None = None
-    scheme: PlateScheme = field(default_factory=lambda: joined(default_schemes()))
+    scheme: PlateScheme = field(default_factory=default_plates)
 
 
 class Health:

@@ -16,7 +16,7 @@ import cv2
 import numpy as np
 
 from plate_nets.common.errors import PlateError, ServerOverloaded
-from plate_nets.countries import PlateScheme, default_schemes, joined
+from plate_nets.countries import PlateScheme, default_plates
 from plate_nets.recognition.decoding import DecodingSettings, format_texts, log_softmax
 from plate_nets.recognition.images import check_image, decode_image
 from plate_nets.recognition.local import LocalReader
@@ -111,7 +111,7 @@ class PictureReader:
         self.reader = reader
         self._read = staged(reader)
         self._limits = limits
-        self.scheme = scheme or joined(default_schemes())
+        self.scheme = scheme or default_plates()
         self._limit = workers + waiting
         self._unfinished = 0
         self._threads = ThreadPoolExecutor(workers, "picture")

@@ -38,12 +38,14 @@ from plate_nets.common.errors import (
     ServerOverloaded,
     ServerUnavailable,
 )
+from plate_nets.countries import default_schemes
 from plate_nets.triton.server import EmbeddedTriton, default_repository
 from tests.frames import Placed, compose, encode
 from tests.served.conftest import Served
 from tests.waiting import eventually
 
 PROTOCOLS: tuple[WireProtocol, ...] = ("http", "grpc")
+EVERY = " or ".join(scheme.name for scheme in default_schemes())
 LIBRARIES = {"http": tritonclient.http, "grpc": tritonclient.grpc}
 CAR = compose(480, 640, [Placed("A123BC77", 100, 300)])
 SLOW = np.frombuffer(encode(CAR.repeat(12, 0).repeat(12, 1), ".jpg"), np.uint8)
@@ -257,7 +259,7 @@ def test_the_total_deadline_of_a_client_holds_on_a_real_server(served: Served, p
         ({"parameters": {"scheme": 5}}, 400, "PLATES_BAD_INPUT: scheme: expected comma-separated names of schemes"),
         ({"parameters": {"sure": "often"}}, 400, "PLATES_BAD_INPUT: sure: expected a probability between 0 and 1"),
         ({"parameters": {"sure": 80}}, 400, "PLATES_BAD_INPUT: sure: expected a probability between 0 and 1, got 80"),
-        ({"parameters": {"scheme": "atlantis"}}, 400, "got 'atlantis'"),
+        ({"parameters": {"scheme": "atlantis"}}, 400, f"PLATES_BAD_INPUT: scheme: expected {EVERY}, got 'atlantis'"),
     ],
 )
 def test_odd_parameters_get_the_status_that_the_document_names(

@@ -161,8 +161,10 @@ def test_a_plate_that_certainly_looks_like_one_of_another_country_gets_no_text(
         ("SPRINTER", "latin", looking(unknown=0.9), False),
         ("SALE", "united_states,latin", looking(unknown=0.9), False),
         ("SALE", "united_states,latin", looking(us=0.9), True),
-        ("5551234", "israel,united_states,latin", looking("white", unknown=0.9), False),
-        ("5551234", "israel,united_states,latin", looking("yellow", unknown=0.9), True),
+        ("5551234", "elsewhere,united_states,latin", looking("white", unknown=0.9), False),
+        ("5551234", "elsewhere,united_states,latin", looking("yellow", unknown=0.9), True),
+        ("5551234", "israel,united_states,latin", looking("yellow", unknown=0.9), False),
+        ("5551234", "israel,united_states,latin", looking("yellow", il=0.9), True),
         ("5551234", "united_states,latin", looking(us=0.9), True),
         ("5551234", "mine", looking("white", unknown=0.9), True),
         ("CAR4U", "latin", looking(unknown=0.9), True),
@@ -172,7 +174,8 @@ def test_a_word_or_a_number_alone_is_a_text_on_what_looks_like_its_plate(
     tmp_path: Path, text: str, names: str, look: Appearance, told: bool
 ) -> None:
     own = write_testland(tmp_path, TESTLAND.replace("LL 9999", "999 9999").replace("testland", "mine"))
-    asked = (*load_schemes("israel,united_states,latin"), load_scheme(str(own)))
+    elsewhere = replace(load_scheme("israel"), name="elsewhere", country="xt")  # its look is not known
+    asked = (*load_schemes("israel,united_states,latin"), elsewhere, load_scheme(str(own)))
     reading = Reading(text, text, 0.99, scheme=names.partition(",")[0], schemes=tuple(names.split(",")))
     assert best_of([reading], asked, look).text == (text if told else "")
 
