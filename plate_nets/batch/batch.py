@@ -58,7 +58,7 @@ def begin(
     with reader.open() as opened:
         model = opened.version
     expected = {
-        "format": FORMAT, "source": address, "column": column, "scheme": reader.scheme or "", "model": model,
+        "format": FORMAT, "source": address, "column": column, "scheme": reader.reads, "model": model,
         "package": plate_nets.__version__, "sure": reader.sure, "settings": reader.settings,
         "vehicles": reader.vehicles,
     }  # fmt: skip

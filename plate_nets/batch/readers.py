@@ -8,7 +8,7 @@ from typing import Any
 
 from plate_nets.client import PlateClient
 from plate_nets.client.url import WireProtocol
-from plate_nets.countries import default_schemes, load_schemes
+from plate_nets.countries import DEFAULT_SCHEMES, default_schemes, load_schemes
 from plate_nets.recognition.decoding import DecodingSettings
 from plate_nets.recognition.detection import DetectionSettings
 from plate_nets.recognition.local import LocalReader
@@ -51,6 +51,13 @@ class ReaderSettings:
     def __post_init__(self) -> None:
         if self.sure is not None:
             check_sure(self.sure)
+
+    @property
+    def reads(self) -> str:
+        """The countries to read, as for `load_schemes`; empty: what the server reads."""
+        if self.scheme is None:
+            return "" if self.urls else DEFAULT_SCHEMES
+        return self.scheme
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -187,7 +187,7 @@ def test_a_run_without_work_also_marks_success(photos: Path, tmp_path: Path) -> 
     ("change", "said"),
     [
         ({"version": "other"}, "holds a batch with model 'fake', this run has 'other'"),
-        ({"scheme": "elsewhere"}, "holds a batch with scheme 'russia', this run has 'elsewhere'"),
+        ({"scheme": "elsewhere"}, "holds a batch with scheme 'world', this run has 'elsewhere'"),
         ({"sure": 0.95}, "holds a batch with sure None, this run has 0.95"),
         ({"detection": DetectionSettings(detail="far")}, r"with settings {}, this run has {'detail': 'far'}"),
         ({"limits": FrameLimits(max_pixels=9)}, r"with settings {}, this run has {'max_pixels': 9}"),

@@ -9,6 +9,7 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
+from plate_nets.countries import main_scheme
 from plate_nets.events.event import PlateEvent
 from plate_nets.events.sinks.base import Record
 from plate_nets.events.sinks.sqlite import SqliteSink
@@ -84,7 +85,7 @@ def seen(reader: LocalReader, tmp_path: Path) -> Iterator[Seen]:
     staff.write_text("plate,label\nA001BC77,Ann\n", encoding="utf-8")
     store = EventStore(path)
     sources = Sources(store, pictures, lists=ListKeeper([staff]))
-    app = create_app(Backend(reader, "local"), WebSettings(), sources)
+    app = create_app(Backend(reader, "local", scheme=main_scheme()), WebSettings(), sources)
     with WebServer(app) as server, httpx.Client(base_url=server.url, timeout=60, trust_env=False) as client:
         seen = Seen(client, path, staff, pictures)
         yield seen

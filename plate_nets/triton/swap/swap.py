@@ -62,7 +62,7 @@ def roll_back(model: str, repository: Path, control: Controller, client: PlateCl
         SwapError: there is no previous version.
         ServerError: the previous version does not load, or does not read the known picture either.
     """
-    folder = repository / model
+    folder, texts = repository / model, reads_texts(client)
     with locked(folder):
         version = latest(folder)
         before = versions(folder)[:-1]
@@ -70,7 +70,7 @@ def roll_back(model: str, repository: Path, control: Controller, client: PlateCl
             raise SwapError(f"{model}: version {version} is the only one; there is none to go back to")
         remove(folder, version)
         control.load(model)
-        canary(model, before[-1], control, client)
+        canary(model, before[-1], control, client, texts)
         wait_until_unloaded(model, version, control)
     return Swapped(before[-1], version, (), (version,))
 
@@ -83,8 +83,9 @@ def put_into_service(model: str, version: int, repository: Path, control: Contro
     """
     folder = repository / model
     try:
+        texts = reads_texts(client)
         control.load(model)
-        canary(model, version, control, client)
+        canary(model, version, control, client, texts)
     except BaseException as error:
         remove(folder, version)
         what = f"{model}: version {version} was rolled back"
@@ -97,8 +98,20 @@ def put_into_service(model: str, version: int, repository: Path, control: Contro
         raise SwapError(f"{what}, and {latest(folder)} answers again: {error}") from error
 
 
-def canary(model: str, version: int, control: Controller, client: PlateClient) -> None:
-    """Raise ServerError if the known picture is not read, or not by this version."""
+def reads_texts(client: PlateClient) -> bool | None:
+    """True if the server reads the texts of the known picture, so that the next version must; else None.
+
+    Afterwards its answer no longer tells: where one reader fails, one for other countries may answer.
+    """
+    try:
+        check_health(client, texts=True)
+    except PlateError:
+        return None
+    return True
+
+
+def canary(model: str, version: int, control: Controller, client: PlateClient, texts: bool | None) -> None:
+    """Raise ServerError if the known picture is not read, or not by this version. ``texts``: as in `check_health`."""
     states = control.states(model)
     if states.get(version) != READY:
         raise ServerError(
@@ -107,7 +120,7 @@ def canary(model: str, version: int, control: Controller, client: PlateClient) -
         )
     before = control.answered(model, version)
     for _ in range(CANARIES):
-        check_health(client)
+        check_health(client, texts)
     if (count := control.answered(model, version) - before) < CANARIES:
         raise ServerError(f"version {version} of {model} read the known picture {count} of {CANARIES} times")
 
