@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
-_LONGEST = 16
+_LONGEST = 24
 """Bytes of a text that are compared."""
 _TEXT = f"S{_LONGEST}"
 
@@ -42,11 +42,11 @@ class SimilarTexts:
             return
         fresh = np.array([text.encode()[:_LONGEST] for text in texts], _TEXT)
         self._texts = np.concatenate((self._texts, fresh))
-        self._words = np.concatenate((self._words, _words(fresh)))
+        self._words = np.concatenate((self._words, _words(texts, fresh)))
 
     def find(self, text: str, distance: int, limit: int) -> dict[str, int]:
         """Texts within this many edits (Levenshtein), at most ``limit`` -> the edits of each, fewest first."""
-        (word,) = _words(np.array([text.encode()[:_LONGEST]], _TEXT))
+        (word,) = _words([text], np.array([text.encode()[:_LONGEST]], _TEXT))
         differing = self._words ^ word
         near = _COUNTS[differing & 0xFFFF] + _COUNTS[differing >> 16] <= 2 * distance
         candidates = [each.decode(errors="replace") for each in np.unique(self._texts[near])]
@@ -54,7 +54,15 @@ class SimilarTexts:
         return {each: int(edits) for each, edits, _ in found}
 
 
-def _words(texts: NDArray[np.bytes_]) -> NDArray[np.uint32]:
-    symbols = np.ascontiguousarray(texts).view(np.uint8).reshape(len(texts), _LONGEST)
+def _words(texts: Collection[str], encoded: NDArray[np.bytes_]) -> NDArray[np.uint32]:
+    symbols = np.ascontiguousarray(encoded).view(np.uint8).reshape(len(encoded), _LONGEST)
     words: NDArray[np.uint32] = np.bitwise_or.reduce(_BITS[symbols], axis=1)
+    for row, text in enumerate(texts):
+        if not text.isascii():  # a symbol of several bytes has one bit too
+            words[row] = np.bitwise_or.reduce(_BITS[[ord(each) if each.isascii() else _shared(each) for each in text]])
     return words
+
+
+def _shared(symbol: str) -> int:
+    """A symbol beyond ASCII -> a letter whose bit it shares."""
+    return ord("A") + ord(symbol) % 22

@@ -9,10 +9,11 @@ from plate_nets.web.similar import SimilarTexts
 
 
 @pytest.mark.parametrize("distance", [1, 2])
-def test_the_index_finds_the_texts_within_the_distance(distance: int) -> None:
+@pytest.mark.parametrize("letters", ["ABEKMHOPCTYX", "京津沪渝冀豫云辽黑湘皖鲁", "٠١٢٣أبجدرسصط"])
+def test_the_index_finds_the_texts_within_the_distance(letters: str, distance: int) -> None:
     rng = random.Random(3)
-    texts = ["".join(rng.choices("ABEKMHOPCTYX0123456789", k=rng.randint(7, 9))) for _ in range(300)]
-    near = [f"A{rng.randrange(1000):03}BC77" for _ in range(300)]
+    texts = ["".join(rng.choices(f"{letters}0123456789", k=rng.randint(7, 8))) for _ in range(300)]
+    near = [f"{rng.choice(letters)}{rng.randrange(1000):03}BC77" for _ in range(300)]
     index = SimilarTexts()
     index.add(texts)
     index.add([*near, "", "длинный текст не из латинских букв"])
