@@ -204,7 +204,9 @@ class PlateReader(Generic[F, T]):
             if unread:
                 upright.update(unread)
                 with plan.stages("look_again"):
-                    for plate in self._look(self._take(crops.upright, unread), unread, quads, one, later):
+                    # This cut shows less of the design; the first look has it for all plates, or for none
+                    looks = [look for row in unread if (look := seen[row][0].appearance)]
+                    for plate in self._look(self._take(crops.upright, unread), unread, quads, one, later, looks):
                         seen[plate.row].append(plate)
                 continue
             again = [
@@ -217,14 +219,22 @@ class PlateReader(Generic[F, T]):
             with plan.stages("look_again"):
                 self._look_closer(again)
 
-    def _look(self, crops: T, rows: Sequence[int], quads: Quads, lines: Lines, plan: _Plan) -> list[_Seen[T]]:
+    def _look(
+        self,
+        crops: T,
+        rows: Sequence[int],
+        quads: Quads,
+        lines: Lines,
+        plan: _Plan,
+        looks: Sequence[Appearance] = (),
+    ) -> list[_Seen[T]]:
         """Crops, and the numbers of their plates in a picture -> what is read at the first look.
 
-        ``quads``, ``lines``: of all plates of the picture.
+        ``quads``, ``lines``: of all plates of the picture. ``looks``: the appearance of each of these, if it is known.
         """
         lines = lines[list(rows)]
         heights = line_heights(quads[list(rows)], lines).tolist()
-        looks = self._appearances(crops, plan)
+        looks = looks or self._appearances(crops, plan)
         logits, readings = self._first_look(crops, lines, looks, plan)
         unsure = set(plan.decoder.unsure(readings, heights))
         seen = []
@@ -255,11 +265,11 @@ class PlateReader(Generic[F, T]):
                 plate.take(plan.decoder.decode_looks(evidence, plate.lines, plan.schemes, plate.appearance))
                 plate.unsure = False
 
-    def _appearances(self, crops: T, plan: _Plan) -> list[Appearance] | None:
-        """Crops -> the appearance of each plate, if the plan asks for it."""
+    def _appearances(self, crops: T, plan: _Plan) -> Sequence[Appearance]:
+        """Crops -> the appearance of each plate, if the plan asks for it; otherwise nothing."""
         country = self._country
         if country is None or not plan.appearance:
-            return None
+            return []
 
         def ask(chunk: T) -> _Outputs:
             with plan.stages("tell_country"):
@@ -268,12 +278,12 @@ class PlateReader(Generic[F, T]):
         return appearances(np.concatenate([outputs for (outputs,) in self._map_chunks(ask, self._split(crops, CHUNK))]))
 
     def _first_look(
-        self, crops: T, lines: Lines, looks: Sequence[Appearance] | None, plan: _Plan
+        self, crops: T, lines: Lines, looks: Sequence[Appearance], plan: _Plan
     ) -> tuple[dict[str, Logits], list[Reading]]:
         """Crops -> the logits of each reader, by its name, and the readings of the first look.
 
-        ``looks``: the appearance of each plate. The reader of its most probable design is asked first; another one if
-        its text could win.
+        ``looks``: the appearance of each plate, or none. The reader of its most probable design is asked first; another
+        one if its text could win.
         """
         decoder, schemes = plan.decoder, plan.schemes
         known: Sequence[Appearance | None] = looks or [None] * len(lines)
@@ -281,7 +291,7 @@ class PlateReader(Generic[F, T]):
         asked = [names[0] for names in turns]
         logits = self._logits(crops, asked, plan, plan.stages)
         with plan.stages("decode_text"):
-            readings = decoder.decode({name: logits[name] for name in set(asked)}, lines, schemes, looks)
+            readings = decoder.decode({name: logits[name] for name in set(asked)}, lines, schemes, looks or None)
         for turn in range(1, max(map(len, turns))):
             rows = [
                 row
