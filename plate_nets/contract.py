@@ -112,7 +112,13 @@ LATIN = "latin"
 LPRNET_LATIN = replace(LPRNET, name=f"{LPRNET.name}_{LATIN}")
 """The same for the alphabet of `latin.toml`, used by schemes that name this reader."""
 
-READERS = {spec.name: spec for spec in (LPRNET, LPRNET_LATIN)}
+SCRIPTS = "scripts"
+"""The scheme that `LPRNET_SCRIPTS` is trained for."""
+
+LPRNET_SCRIPTS = replace(LPRNET, name=f"{LPRNET.name}_{SCRIPTS}")
+"""The same for the alphabet of `scripts.toml`."""
+
+READERS = {spec.name: spec for spec in (LPRNET, LPRNET_LATIN, LPRNET_SCRIPTS)}
 """Readers by name. A server loads those that its schemes need."""
 
 PLATES = (
@@ -207,6 +213,7 @@ def models(scheme: PlateScheme) -> dict[str, ModelSpec]:
     return MODELS | {
         own.name: own,
         LPRNET_LATIN.name: sized(LPRNET_LATIN, load_scheme(LATIN)),
+        LPRNET_SCRIPTS.name: sized(LPRNET_SCRIPTS, load_scheme(SCRIPTS)),
         PLATE_RECOGNITION.name: replace(PLATE_RECOGNITION, outputs=outputs),
     }
 

@@ -9,6 +9,8 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from plate_nets.common.latin import latin_form
+
 Frame = NDArray[np.uint8]
 """A picture as sent by the caller: (H, W, 3), BGR, 0..255, as from ``cv2.imread``."""
 
@@ -196,8 +198,10 @@ class Plate:
     def to_dict(self) -> dict[str, Any]:
         """Values for JSON and Parquet: probabilities to four places, pixels to one.
 
-        Includes the country and the ground if the reader was asked for them.
+        Includes the country and the ground if the reader was asked for them, and the text in Latin letters if its own
+        are others.
         """
+        latin = latin_form(self.reading.text)
         appearance = {
             "country": self.country,
             "country_confidence": round(self.country_confidence, 4),
@@ -214,7 +218,9 @@ class Plate:
             "format": self.reading.format,
             "scheme": self.reading.scheme,
             "vehicle": self.vehicle.to_dict() if self.vehicle else None,
-        } | (appearance if self.country else {})
+            **({"latin": latin} if latin != self.reading.text else {}),
+            **(appearance if self.country else {}),
+        }
 
 
 @dataclass(frozen=True)

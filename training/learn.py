@@ -22,6 +22,7 @@ from training.recipe.prepare import PREPARED, held_out, prepare
 from training.recipe.recipe import (
     BUILT_IN,
     DRAWN,
+    PACKAGE,
     Calibration,
     DataSet,
     Quantization,
@@ -125,14 +126,16 @@ def learn(folder: Path, scheme: str, minutes: float, out: Path) -> Learnt:
 
 def recipe_for(scheme: str, name: str, minutes: float) -> ReaderRecipe:
     """Countries to read, the name of a labelled folder and minutes -> the recipe that learns the folder."""
-    recipe = _recipe_of(load_schemes(scheme), scheme)
+    schemes = load_schemes(scheme)
+    recipe, country = _recipe_of(schemes, scheme), schemes[0].country if len(schemes) == 1 else ""
     mixture = (recipe.phases[-1].mixture if recipe.phases else recipe.mixture).model_copy(update={"real": _REAL})
     count = recipe.quantization.count if recipe.quantization else 1
     values = {
-        "data": {name: DataSet(boxes="tight", held_out=HELD_OUT)},
+        "data": {name: DataSet(boxes="tight", held_out=HELD_OUT, country=country)},
         "read": scheme,
         "mixture": mixture,
         "phases": (),
+        "start": recipe.start.model_copy(update={"weights": PACKAGE}),
         "schedule": Schedule(minutes=minutes, steps=_STEPS, rate=_RATE, every=_EVERY, seed=recipe.schedule.seed),
         # The shipped temperature stays: one chosen on what was corrected, and so misread, makes all texts unsure.
         "calibration": Calibration(temperatures=(1.0,), drawn=DRAWINGS),

@@ -62,13 +62,13 @@ class PlateEvents:
             stage=stage,
             revision=stay.revision,
             supersedes=supersedes,
-            plate=text,
+            plate=owner.text_of(text),
             reading=plate.reading.best,
             score=texts[text] if text else 0.0,
             dscore=plate.score,
-            characters=tuple(map(Character, text, shares(text, texts))),
+            characters=tuple(Character(*each) for each in owner.arranged(text, shares(text, texts) if text else ())),
             candidates=tuple(
-                Candidate(other, probability, scheme.is_plate(other))
+                Candidate(scheme.text_of(other), probability, scheme.is_plate(other))
                 for other, probability in evidence.verdict.texts[:_CANDIDATES]
             ),
             region=Region(owner.country, owner.region_of(text)),

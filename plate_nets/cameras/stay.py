@@ -191,7 +191,8 @@ class Stay:
 
     def _prefer(self, plate: Plate, time: float) -> None:
         """Make this the best frame if it is better: it reads the text on its own, and is large and certain."""
-        text = self.track.evidence.verdict.text
+        evidence = self.track.evidence
+        text = evidence.scheme.text_of(evidence.verdict.text)
 
         def quality(plate: Plate) -> tuple[bool, float]:
             return plate.reading.best == text, plate.box.height * plate.reading.confidence

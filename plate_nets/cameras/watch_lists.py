@@ -10,6 +10,7 @@ from rapidfuzz.distance import Levenshtein
 from plate_nets.cameras.fusion import Fusion
 from plate_nets.common.errors import InputError
 from plate_nets.common.intake.table import is_line, read_table
+from plate_nets.common.latin import latin_form
 from plate_nets.events.event import WatchMatch
 
 COLUMNS = ("plate", "label")
@@ -98,14 +99,17 @@ def matches(
 ) -> tuple[WatchMatch, ...]:
     """The text of a car and the evidence of its frames -> the entries that it matches, most probable first.
 
-    An entry near one of the likely texts is scored with the frames. Only an entry with symbols that the networks do not
+    ``text``: its symbols from left to right. An entry near one of the likely texts, or that is the Latin form of one,
+    is scored with the frames. Only an entry with symbols that the networks do not
     know is matched by edit distance: with a long list, this would match other cars.
     """
-    likely = {text, *(other for other, _ in evidence.verdict.texts)}
-    symbols = set(evidence.scheme.alphabet)
+    scheme = evidence.scheme
+    symbols, own = set(scheme.alphabet), scheme.text_of(text)
+    likely = {own, *(scheme.text_of(other) for other, _ in evidence.verdict.texts)}
+    by_latin_form = {normalize(latin_form(other)): other for other in likely}
     found = []
     for watch_list in lists:
-        near: set[str] = set()
+        near: dict[str, str] = {}
         for other in likely:
             hits = process.extract(
                 other,
@@ -114,11 +118,12 @@ def matches(
                 score_cutoff=settings.distance,
                 limit=None,
             )
-            near.update(entry for entry, _, _ in hits)
-        for entry in near:
-            distance = Levenshtein.distance(text, entry)
-            known = set(entry) <= symbols
-            probability = evidence.probability(entry) if known else 0.0
+            near |= {entry: entry for entry, _, _ in hits}
+        near |= {entry: by_latin_form[entry] for entry in by_latin_form.keys() & watch_list.entries.keys()}
+        for entry, written in near.items():
+            asked, distance = scheme.symbols_of(written), Levenshtein.distance(own, written)
+            known = set(asked) <= symbols
+            probability = evidence.probability(asked) if known else 0.0
             if probability >= settings.probability or (not known and distance <= settings.fallback_distance):
                 found.append(WatchMatch(watch_list.name, entry, watch_list.entries[entry], probability, distance))
     return tuple(sorted(found, key=lambda match: (-match.probability, match.distance, match.list, match.entry)))

@@ -21,12 +21,16 @@ _WHITE: Colour = (235, 235, 235)
 
 @dataclass(frozen=True)
 class Row:
-    """Where the characters of a part stand, evenly spaced: the horizontal range, the height and the baseline, in mm."""
+    """Where the characters of a part stand, evenly spaced: the horizontal range, the height and the baseline, in mm.
+
+    ``width``: wider characters are narrowed to it, mm; 0: none are.
+    """
 
     left: float
     right: float
     height: float
     baseline: float
+    width: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -140,7 +144,7 @@ def _whole(table: Table, drawings: Table) -> list[Table]:
 
 def _read(table: Table, parts: Sequence[int]) -> PlateDrawing:
     width, height = table.numbers("size", 2, "[width, height] in mm")
-    rows = tuple(Row(*_mm(row, "left", "right", "height", "baseline")) for row in table.tables("rows"))
+    rows = tuple(map(_row, table.tables("rows")))
     lines = tuple(map(_line, table.tables("lines")))
     if lines and not rows:
         if len(lines) != len(parts):
@@ -195,6 +199,11 @@ def _read(table: Table, parts: Sequence[int]) -> PlateDrawing:
 
 def _mm(table: Table, *keys: str) -> tuple[float, ...]:
     return tuple(table.number(key, 0, _LARGEST, "mm") for key in keys)
+
+
+def _row(table: Table) -> Row:
+    widths = _mm(table, "width") if "width" in table.values else ()
+    return Row(*_mm(table, "left", "right", "height", "baseline"), *widths)
 
 
 def _line(table: Table) -> Line:

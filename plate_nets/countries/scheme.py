@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby, product
+from typing import TypeVar
 
 from plate_nets.common.errors import SchemeError
 from plate_nets.countries.drawing import PlateDrawing
@@ -18,6 +19,8 @@ MOST_WORK = 300_000
 """Limit for building the automaton of all formats, see `Successors.explore`: a second or two. Russia's takes 262."""
 _WIDE = 16
 """How many of the widest rests of a text each other one is compared with."""
+
+T = TypeVar("T")
 
 UNKNOWN = "?"
 """A class of a reader that stands for one or more signs in a row that it does not know or cannot see. No pattern may
@@ -160,8 +163,9 @@ class PlateScheme:
     first format is the usual one. ``country``: ISO 3166 alpha-2 in lower case, or empty. ``region_is_last``: whether a
     plate's last part is the code of its region. ``reader``: the scheme whose reader also reads these plates; empty: its
     own. ``groups``: the names of groups of schemes that it belongs to. ``any_shape``: whether its plates of one line
-    may be as short as those of two, see `quads.ONE_LINE_ASPECT`. ``members``: the schemes of several countries, see
-    `joined`.
+    may be as short as those of two, see `quads.ONE_LINE_ASPECT`. ``words``: symbols that stand for a word of the text.
+    ``letters_from_right``: whether a text has first the letters, from right to left as they stand on the plate, then
+    the digits. ``members``: the schemes of several countries, see `joined`.
     """
 
     name: str
@@ -176,6 +180,8 @@ class PlateScheme:
     reader: str = ""
     groups: tuple[str, ...] = ()
     any_shape: bool = False
+    words: Mapping[str, str] = field(default_factory=dict, hash=False)
+    letters_from_right: bool = False
     members: tuple["PlateScheme", ...] = ()
 
     @property
@@ -197,6 +203,35 @@ class PlateScheme:
     def index(self) -> Mapping[str, int]:
         """A symbol -> its class."""
         return {symbol: index for index, symbol in enumerate(self.alphabet)}
+
+    def arranged(self, symbols: str, values: Sequence[T]) -> list[tuple[str, T]]:
+        """The symbols of a plate from left to right, with a value each -> the characters of its text.
+
+        See ``words`` and ``letters_from_right``.
+        """
+        if self.members:
+            owner = next(iter(self.owners(symbols)), self.members[0])
+            return owner.arranged(symbols, values)
+        pairs = list(zip(symbols, values, strict=True))
+        if self.letters_from_right:
+            letters = [pair for pair in pairs if not pair[0].isdigit()]
+            pairs = [*reversed(letters), *(pair for pair in pairs if pair[0].isdigit())]
+        return [(character, value) for symbol, value in pairs for character in self.words.get(symbol, symbol)]
+
+    def text_of(self, symbols: str) -> str:
+        """The symbols of a plate from left to right -> its text."""
+        return "".join(character for character, _ in self.arranged(symbols, symbols))
+
+    def symbols_of(self, text: str) -> str:
+        """A text -> the symbols of its plate from left to right; symbols in this order stay as they are."""
+        if self.members:
+            owner = next(iter(self.owners(text)), None)
+            return owner.symbols_of(text) if owner else text
+        for symbol, word in self.words.items():
+            text = text.replace(word, symbol)
+        if not self.letters_from_right or text[:1].isdigit():
+            return text
+        return "".join(filter(str.isdigit, text)) + "".join(each for each in reversed(text) if not each.isdigit())
 
     def spelled(self, text: str) -> str:
         """A text in any script -> as its reader spells it: signs that it does not know are one `UNKNOWN` per run.
@@ -268,9 +303,10 @@ class PlateScheme:
         return {member.name: self._together(readers[member.trained_as]) for member in self.members}
 
     def fits(self, text: str) -> tuple[Fit, ...]:
-        """How a text fits the formats, usually in no or one way."""
+        """How a text, or the symbols of its plate, fits the formats, usually in no or one way."""
         if self.members:
             return tuple(fit for member in self.members for fit in member.fits(text))
+        text = self.symbols_of(text)
         found = []
         for plate_format, patterns, expression in self._expressions.get(len(text), ()):
             match = expression.fullmatch(text)

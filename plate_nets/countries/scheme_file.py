@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from unicodedata import category
 
 from plate_nets.common.errors import InputError, SchemeError
 from plate_nets.common.intake.toml_file import read_toml
@@ -151,6 +152,8 @@ def _scheme(table: Table) -> PlateScheme:
         expected = f"at most {_MOST_PATTERNS} patterns, counting all combinations of parts"
         raise table.error("formats", expected, str(patterns))
     groups = table.texts("groups", "names of groups", lambda group: bool(_GROUP.fullmatch(group)))
+    words = _words(table.table("words", {}), alphabet)
+    letters_from_right = table.take("letters_from_right", bool, "true or false", default=False)
     synthesis = table.table("synthesis", {})
     shares, ways, codes, drawings = (synthesis.table(key, {}) for key in ("shares", "ways", "codes", "drawings"))
     synthesis.done()
@@ -175,6 +178,8 @@ def _scheme(table: Table) -> PlateScheme:
         reader,
         groups,
         any_shape,
+        words,
+        letters_from_right,
     )
     return replace(scheme, synthesis=replace(evenly, codes=_codes(codes, scheme)))
 
@@ -184,6 +189,8 @@ def _alphabet(table: Table, name: str, reader: str) -> str:
     if not reader or reader == name:
         alphabet = table.text("alphabet")
         table.distinct("alphabet", alphabet, "every symbol once")
+        if mark := next((sign for sign in alphabet if category(sign).startswith("M")), ""):
+            raise table.error("alphabet", "signs that stand alone", f"the combining mark {mark!a}")
         if len(alphabet) > _MOST_SYMBOLS:
             raise table.error("alphabet", f"at most {_MOST_SYMBOLS} symbols", str(len(alphabet)))
         return alphabet
@@ -191,6 +198,13 @@ def _alphabet(table: Table, name: str, reader: str) -> str:
     return str(
         table.take("alphabet", str, f"{known}, as for the reader {reader}", lambda own: own == known, default=known)
     )
+
+
+def _words(table: Table, alphabet: str) -> dict[str, str]:
+    words = {symbol: table.text(symbol) for symbol in table.values}
+    if unknown := sorted(words.keys() - set(alphabet)):
+        raise table.error(unknown[0], f"symbols of the alphabet {alphabet}", repr(unknown[0]))
+    return words
 
 
 def _signs(table: Table, alphabet: str) -> dict[str, str]:

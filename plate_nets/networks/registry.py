@@ -5,7 +5,19 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from plate_nets.contract import CORNERS, COUNTRY, CROP_DIMS, LATIN, LPRNET, LPRNET_LATIN, STN, YOLO, ModelSpec
+from plate_nets.contract import (
+    CORNERS,
+    COUNTRY,
+    CROP_DIMS,
+    LATIN,
+    LPRNET,
+    LPRNET_LATIN,
+    LPRNET_SCRIPTS,
+    SCRIPTS,
+    STN,
+    YOLO,
+    ModelSpec,
+)
 from plate_nets.countries import PlateScheme, load_scheme
 from plate_nets.networks.checkpoint import load_weights, weights_path
 from plate_nets.types import WINDOW_HEIGHT, WINDOW_WIDTH
@@ -100,6 +112,7 @@ NETWORKS = {
         RegisteredNetwork(STN.name, STN, CROP_DIMS, _stn, reads=True),  # trained together with LPRNet
         RegisteredNetwork(LPRNET.name, LPRNET, CROP_DIMS, _lprnet, reads=True),
         RegisteredNetwork(LPRNET_LATIN.name, LPRNET_LATIN, CROP_DIMS, _lprnet, reads=True, scheme=LATIN),
+        RegisteredNetwork(LPRNET_SCRIPTS.name, LPRNET_SCRIPTS, CROP_DIMS, _lprnet, reads=True, scheme=SCRIPTS),
         RegisteredNetwork(COUNTRY.name, COUNTRY, CROP_DIMS, _country, reads=False),
     )
 }

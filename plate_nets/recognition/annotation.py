@@ -6,6 +6,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from plate_nets.common.latin import latin_form
 from plate_nets.recognition.images import decode_image
 from plate_nets.recognition.reader import FrameLimits
 from plate_nets.types import Frame, Plate
@@ -23,7 +24,8 @@ _FONT = cv2.FONT_HERSHEY_DUPLEX
 def annotate(frame: Frame, plates: Iterable[Plate]) -> Frame:
     """A frame and its plates -> a copy with the plates' outlines and texts, and the boxes of their vehicles.
 
-    A plate without a certain text has another colour, and its best reading with a question mark.
+    A plate without a certain text has another colour, and its best reading with a question mark. OpenCV's font has no
+    other scripts, so texts are in Latin letters.
     """
     drawn = np.array(frame)
     h, w = frame.shape[:2]
@@ -39,7 +41,7 @@ def annotate(frame: Frame, plates: Iterable[Plate]) -> Frame:
         outline = _outline(plate)
         cv2.polylines(drawn, [outline], True, colour, line)
         left, top, _, height = cv2.boundingRect(outline)
-        _label(drawn, text or f"{plate.reading.best}?", (left, top), top + height, colour)
+        _label(drawn, latin_form(text) or f"{latin_form(plate.reading.best)}?", (left, top), top + height, colour)
     return drawn
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from plate_nets.common.latin import latin_form
 from plate_nets.countries import PlateScheme
 from plate_nets.countries.designs import CLASSES, DESIGNS, GROUNDS, UNKNOWN, design_of, grounds_of
 from plate_nets.types import Reading
@@ -26,7 +27,8 @@ _IMPROBABLE = LEAST_FAVOUR ** (1 / _TRUST)
 """Designs that are less probable than this get the least favour. Plates of ru_train have at least 0.014 for Russia, and
 those of ru_dev that are read 0.19, also grey, dark or tinted."""
 _ELSEWHERE = 0.1
-"""How often plates of other countries carry a text of this country's format, relative to its own. A guess."""
+"""How often plates of other countries carry a text of this country's format, relative to its own. A guess. None of them
+carries a text in another script."""
 _SURE = 0.5
 """The minimum probability of a country for it to be named."""
 _DECIDED = 0.95
@@ -61,8 +63,16 @@ class Appearance:
         return _favour(max(self._probability(DESIGNS[index]) for index in classes))
 
     def possible(self, classes: Sequence[int]) -> bool:
-        """Whether the plate may have one of these designs; the class of `UNKNOWN` is always possible."""
+        """Whether the plate may have one of these designs; that of `UNKNOWN` may be any that is not decided."""
+        if self.decided:
+            return CLASSES[self.decided] in classes
         return CLASSES[UNKNOWN] in classes or float(self.designs[classes].max()) >= _IMPROBABLE
+
+    @property
+    def decided(self) -> str:
+        """The design that the plate certainly has, or empty."""
+        design = int(self.designs.argmax())
+        return DESIGNS[design] if design != CLASSES[UNKNOWN] and float(self.designs[design]) >= _DECIDED else ""
 
     def contradicts(self, reading: Reading, schemes: Sequence[PlateScheme]) -> bool:
         """Whether a reading's text is none of a plate that looks like this one.
@@ -74,11 +84,9 @@ class Appearance:
         owners = [scheme for scheme in schemes if scheme.name in names]
         if reading.text.isalpha() or reading.text.isdigit():
             return not any(self._looks_like(scheme, reading.text) for scheme in owners)
-        design = int(self.designs.argmax())
-        country = DESIGNS[design].partition(" ")[0]
+        country = self.decided.partition(" ")[0]
         own = {scheme.country for scheme in owners} - {""}
-        decided = float(self.designs[design]) >= _DECIDED and country != UNKNOWN
-        return decided and country not in own and own <= _COUNTRIES
+        return country != "" and country not in own and own <= _COUNTRIES
 
     def _looks_like(self, scheme: PlateScheme, text: str) -> bool:
         """Whether a plate with this text of a scheme looks like this one.
@@ -116,7 +124,8 @@ class Appearance:
             countries[scheme.country] += likeness[scheme.name]
         country = max(countries, key=lambda name: countries[name])
         total = sum(likeness.values())
-        confidence = countries[country] / (total + _ELSEWHERE * max(1 - total, 0.0))
+        elsewhere = _ELSEWHERE if latin_form(reading.text) == reading.text else 0.0
+        confidence = countries[country] / (total + elsewhere * max(1 - total, 0.0))
         ranked = (*(scheme.name for scheme in matching), *(name for name in names if name not in likeness))
         return replace(
             described,

@@ -249,11 +249,20 @@ def unsure(reading: Reading) -> Reading:
 
 
 def _reading(best: Candidate, scheme: PlateScheme, sure: bool) -> Reading:
-    text = best.text if sure else ""
+    """The symbols of a plate from left to right -> its reading, in the order of the text."""
     owners = scheme.owners(best.text) or scheme.members or (scheme,)
+    arranged = owners[0].arranged(best.text, best.characters)
+    written = "".join(character for character, _ in arranged)
+    text = written if sure else ""
     names = tuple(owner.name for owner in owners) if text and scheme.members else ()
     return Reading(
-        text, best.text, best.confidence, best.characters, owners[0].format_names(text), owners[0].name, names
+        text,
+        written,
+        best.confidence,
+        tuple(probability for _, probability in arranged),
+        owners[0].format_names(text),
+        owners[0].name,
+        names,
     )
 
 
@@ -397,7 +406,8 @@ def format_texts(logp: NDArray[np.float32], scheme: PlateScheme, width: int) -> 
     for step, symbols in zip(steps.tolist(), likely, strict=True):
         symbols.sort(key=step.__getitem__, reverse=True)
         beam = sorted(_grown(beam, step, symbols, scheme, width), key=itemgetter(0), reverse=True)[:width]
-    return {text: p for p, _, _, text, _, state in beam if () in state and scheme.is_plate(text)}
+    # A text may be so improbable that its probability is 0 as a number
+    return {text: p for p, _, _, text, _, state in beam if p > 0 and () in state and scheme.is_plate(text)}
 
 
 def _grown(

@@ -8,9 +8,11 @@ from itertools import repeat
 import numpy as np
 
 from plate_nets.common.errors import InputError, SchemeError
-from plate_nets.contract import reader_of
+from plate_nets.common.latin import latin_form
+from plate_nets.contract import SCRIPTS, reader_of
 from plate_nets.countries import PlateScheme, group, joined
 from plate_nets.countries.designs import classes_of
+from plate_nets.countries.scheme import UNKNOWN
 from plate_nets.recognition.appearance import Appearance
 from plate_nets.recognition.decoding import DecodingSettings, Look, PlateDecoder, unsure
 from plate_nets.types import Lines, Logits, Reading
@@ -219,7 +221,7 @@ def best_of(
             unsure(reading) if reading.text and appearance.contradicts(reading, chosen) else reading
             for reading in readings
         ]
-    candidates = [reading for reading in readings if reading.text] or readings
+    candidates = [reading for reading in readings if reading.text] or _unread(readings, chosen)
     possible = _schemes_of(reading for reading in candidates if reading.text)
 
     owners = [scheme for scheme in chosen if scheme.name in possible]
@@ -230,6 +232,20 @@ def best_of(
     owners = [scheme for scheme in chosen if scheme.name in found]
     names = tuple(scheme.name for scheme in owners)
     return replace(best, scheme=names[0], schemes=names, format=owners[0].format_names(best.text))
+
+
+def _unread(readings: Sequence[Reading], chosen: Sequence[PlateScheme]) -> Sequence[Reading]:
+    """Readings without a text -> those to choose from.
+
+    They are those of a reader of other scripts, if another reader sees an unknown sign where this one sees one that it
+    knows; otherwise those of the others.
+    """
+    scripts = {scheme.name for scheme in chosen if scheme.trained_as == SCRIPTS}
+    own = [reading for reading in readings if reading.scheme in scripts]
+    others = [reading for reading in readings if reading.scheme not in scripts]
+    if any(UNKNOWN in reading.best for reading in others):
+        return [reading for reading in own if latin_form(reading.best) != reading.best] or others
+    return others or own
 
 
 def _likely(reading: Reading, schemes: Sequence[PlateScheme], appearance: Appearance | None) -> float:

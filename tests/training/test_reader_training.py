@@ -194,7 +194,7 @@ def test_a_training_starts_from_given_weights(tmp_path: Path) -> None:
 def test_a_reader_of_another_alphabet_starts_from_russias_reader(tmp_path: Path) -> None:
     latin = load_scheme("latin")
     state = ReaderState(latin, torch.device("cpu"))
-    state.start_beside(WEIGHTS)
+    state.start_beside(WEIGHTS, "lprnet")
     before = {name: value.clone() for name, value in state.network.state_dict().items()}
     samples = Samples(latin, [], [], batch=4, seed=1, drawn=[latin, load_scheme("brazil")])
     ReaderTrainer(state, samples, {}, Budget(2), tmp_path, device=torch.device("cpu"), workers=0).run()

@@ -134,6 +134,22 @@ def test_a_dropped_photo_shows_its_plates_and_can_be_downloaded(context: Browser
     assert drawn.shape == (720, 1280, 3)
 
 
+def test_a_sign_has_its_characters_where_they_are_on_the_plate(context: BrowserContext) -> None:
+    found = opened(context).evaluate("""async (texts) => {
+        const { plateSign } = await import("/static/plate.js");
+        return texts.map((text) => {
+            const sign = plateSign({ text, reading: text, characters: [] });
+            return [sign.dir, ...[...sign.children].map((cell) => cell.textContent)];
+        });
+    }""", ["京A12", "17تونس39", "طن٧١", "۱۲ب۳۴"])  # fmt: skip
+    assert found == [
+        ["ltr", "京", "A", "1", "2"],
+        ["ltr", "1", "7", "تونس", "3", "9"],
+        ["rtl", "ط", "ن", "٧١"],
+        ["ltr", "۱", "۲", "ب", "۳", "۴"],
+    ]
+
+
 def test_plates_are_cut_out_by_the_browser_as_the_api_cuts_them(context: BrowserContext, web: httpx.Client) -> None:
     flat = compose(720, 1280, [Placed("A123BC77", 60, 60, 700), Placed("E777KX199", 800, 450, 150)])
     seen = np.array([[0, 0], [1280, 150], [1150, 720], [40, 600]], np.float32)

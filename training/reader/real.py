@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.countries import load_schemes
+from plate_nets.countries import PlateScheme, load_schemes
 from plate_nets.evaluation.coding import reduced
 from plate_nets.evaluation.dataset import Label, read_photo
 from plate_nets.recognition.quads import lines_of
@@ -36,7 +37,7 @@ class RealPlate:
     Attributes:
         picture: (H, W, 3) BGR.
         corners: (4, 2) clockwise from the plate's top left, px of the picture.
-        text: as labelled.
+        text: its symbols from left to right.
         exact: whether the corners are the plate's own; otherwise they are those of its box.
         source: the name of its data set.
         most_lines: maximum number of lines for its country; if it is 1, the shape does not matter.
@@ -80,6 +81,12 @@ class Example:
     lines: int
     held_out: bool
 
+    @property
+    def symbols(self) -> str:
+        """The symbols of its text from left to right."""
+        scheme = _scheme_of(self.country)
+        return scheme.symbols_of(self.label.text) if scheme else self.label.text
+
     def cut_out(self, photo: Frame) -> RealPlate:
         """The plate with its surroundings, cut out of its photo and reduced if higher than needed."""
         label, box = self.label, self.label.box
@@ -93,7 +100,7 @@ class Example:
         x1, y1 = min(width, int(box.xmax + pad) + 1), min(height, int(box.ymax + pad) + 1)
         picture = photo[y0:y1, x0:x1]
         corners = (corners - [x0, y0]).astype(np.float32)
-        plate = RealPlate(picture, corners, label.text, label.quad is not None, self.source, self.lines)
+        plate = RealPlate(picture, corners, self.symbols, label.quad is not None, self.source, self.lines)
         small = reduced(picture, plate.lines * STORED_HEIGHT / max(edge_height(corners), 1.0))
         corners = (corners * (small.shape[1] / picture.shape[1], small.shape[0] / picture.shape[0])).astype(np.float32)
         return replace(plate, picture=np.ascontiguousarray(small), corners=corners)
@@ -113,7 +120,13 @@ def readable(text: str) -> bool:
 
 def most_lines(country: str) -> int:
     """Maximum number of lines on a country's plates, from its scheme; 2 without a scheme."""
-    return next((scheme.lines for scheme in load_schemes("world") if scheme.country == country), 2) if country else 2
+    scheme = _scheme_of(country)
+    return scheme.lines if scheme else 2
+
+
+@cache
+def _scheme_of(country: str) -> PlateScheme | None:
+    return next((scheme for scheme in load_schemes("world") if country and scheme.country == country), None)
 
 
 def load_real(examples: Iterable[Example]) -> tuple[list[RealPlate], list[Frame]]:
@@ -127,7 +140,7 @@ def load_real(examples: Iterable[Example]) -> tuple[list[RealPlate], list[Frame]
     rng = np.random.default_rng(0)
     for path, known in by_photo(examples):
         photo = read_photo(path)
-        plates += [each.cut_out(photo) for each in known if readable(each.label.text) and not each.held_out]
+        plates += [each.cut_out(photo) for each in known if readable(each.symbols) and not each.held_out]
         region = _empty_region(photo, [each.label for each in known], rng)
         if region is not None:
             empty.append(region)

@@ -63,21 +63,21 @@ class ReaderState(TrainingState[Reader]):
             if foreign or beside is not None:
                 keep(reader)
 
-    def start_beside(self, folder: Path) -> None:
-        """Take over a reader of another alphabet, from `stn.safetensors` and `lprnet.safetensors` in a folder.
+    def start_beside(self, folder: Path, reader: str) -> None:
+        """Take over a reader of another alphabet, such as `lprnet`, and `stn.safetensors` from a folder.
 
         Its STN serves both, so it is frozen; LPRNet's last layer, that of the classes, is initialised.
 
         Raises:
             WeightsError: a file is missing, damaged or of another architecture.
         """
-        other = read_weights(folder / "lprnet.safetensors")
+        other = read_weights(folder / f"{reader}.safetensors")
         features = {name: torch.from_numpy(value) for name, value in other.items() if not name.startswith("classes.")}
-        for reader in (self.network, self.average):
-            load_weights(reader.stn, folder / "stn.safetensors")
-            keep(reader)
+        for network in (self.network, self.average):
+            load_weights(network.stn, folder / "stn.safetensors")
+            keep(network)
             try:
-                missing = reader.lprnet.load_state_dict(features, strict=False).missing_keys
+                missing = network.lprnet.load_state_dict(features, strict=False).missing_keys
             except RuntimeError as error:
                 raise WeightsError(f"{folder}: weights of another network: {str(error).splitlines()[0]}") from error
             if {name.split(".")[0] for name in missing} != {"classes"}:

@@ -35,7 +35,7 @@ def load_crops(scheme: PlateScheme, examples: Iterable[Example]) -> LabelledCrop
         corners = np.stack([unknown if each.quad is None else order_corners(each.quad) for each in labels])
         lines = np.minimum(lines_of(corners), [each.lines for each in known])
         crops.append(crop_rectified(read_photo(path), corners, boxes_of(labels), lines, margin))
-        texts += [scheme.spelled(label.text) for label in labels]
+        texts += [scheme.spelled(each.symbols) for each in known]
     return LabelledCrops(np.concatenate(crops), texts)
 
 

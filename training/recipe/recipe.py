@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from plate_nets.common.errors import InputError
 from plate_nets.common.intake.table import excerpt
 from plate_nets.common.intake.toml_file import read_toml
+from plate_nets.contract import LPRNET
 from plate_nets.countries import PlateScheme, load_scheme, load_schemes
 from training.checkpoint import DECAY
 
@@ -118,8 +119,10 @@ class Start(Part):
     """Where the training starts."""
 
     weights: str = PACKAGE
-    """"package": this reader's shipped weights; "none": nothing, or the features of Russia's reader if the STN is kept;
+    """"package": this reader's shipped weights; "none": nothing, or the features of another reader if the STN is kept;
     otherwise a folder with weights."""
+    features: str = LPRNET.name
+    """This other reader."""
     stn: Literal["kept", "learns"] = "kept"
     """"kept": the package's STN, which all readers share, stays as it is."""
 

@@ -140,7 +140,7 @@ def _reader(recipe: ReaderRecipe, device: torch.device) -> ReaderState:
     if recipe.start.weights != NONE:
         state.start_from(_weights(recipe), kept)
     elif kept:
-        state.start_beside(kept)
+        state.start_beside(kept, recipe.start.features)
     return state
 
 

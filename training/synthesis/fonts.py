@@ -4,6 +4,7 @@ They are used while training only; no font becomes part of the project.
 """
 
 import subprocess
+import unicodedata
 import zlib
 from functools import lru_cache
 
@@ -44,20 +45,32 @@ def faces(sign: str) -> tuple[tuple[str, int], ...]:
     return tuple(sorted(found))
 
 
+_UNEVEN = "ARABIC"
+"""In the Unicode names of signs that have different heights on a plate."""
+_HIGH_AND_LOW = "أجع"
+"""Such signs that reach highest and lowest."""
+
+
 @lru_cache(maxsize=2048)
 def drawn(sign: str, typeface: str, height: int) -> NDArray[np.uint8]:
-    """A sign -> its coverage (height, W), cut to its outline. The name of the typeface decides which font draws it.
+    """A sign, or a word -> its coverage (height, W), cut to its outline. The name of the typeface chooses the font.
+
+    Arabic signs keep their heights: they stand in a box in which the highest and lowest one fit.
 
     Raises:
         InputError: as `faces`.
     """
-    known = faces(sign)
+    known = faces(sign[0])
     file, index = known[zlib.crc32(typeface.encode()) % len(known)]
     font = ImageFont.truetype(file, _SIZE, index=index)
-    canvas = Image.new("L", (2 * _SIZE, 2 * _SIZE))
+    canvas = Image.new("L", (4 * _SIZE, 2 * _SIZE))
     ImageDraw.Draw(canvas).text((_SIZE // 2, _SIZE // 2), sign, 255, font)
+    written = canvas.copy()
     left, top, right, bottom = canvas.getbbox() or (0, 0, 1, 1)
-    outline = np.asarray(canvas)[top:bottom, left:right]
+    if unicodedata.name(sign[0], "").startswith(_UNEVEN):
+        ImageDraw.Draw(canvas).text((_SIZE // 2, _SIZE // 2), _HIGH_AND_LOW, 255, font)
+        _, top, _, bottom = canvas.getbbox() or (0, 0, 1, 1)
+    outline = np.asarray(written)[top:bottom, left:right]
     # A low sign such as a dash keeps its shape: it stands in a box as high as half of it is wide
     least = max(bottom - top, (right - left) // 2)
     above = (least - (bottom - top)) // 2

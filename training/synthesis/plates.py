@@ -95,7 +95,7 @@ def _ink(layout: PlateLayout, text: str, rng: np.random.Generator, scale: float)
     wander += rng.normal(0, 1.0, 2)
     for symbol, slot, (dx, dy) in zip(text, layout.slots, wander, strict=True):
         moved = replace(slot, x=slot.x + dx, baseline=slot.baseline + dy)
-        _stamp(ink, symbol, moved, weight, scale, layout.typeface)
+        _stamp(ink, layout.words.get(symbol, symbol), moved, weight, scale, layout.typeface)
     if layout.country:
         weight = float(rng.choice((-3.0, -1.5)))
         for symbol, slot in layout.country:

@@ -42,14 +42,14 @@ def write_test_set(
     images.mkdir(parents=True)
     with (folder / "labels.csv").open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file)
-        rows.writerow(COLUMNS)
+        rows.writerow([*COLUMNS, "country"])
         for number in range(count):
             scheme = schemes[number % len(schemes)].by_lines[lines]
             kind, text, photo, quad = _photo(scheme, np.random.default_rng((seed, number)), lines)
             path = images / f"{kind.replace(' ', '_')}_{number:04d}.png"
             save_picture(path, photo)
             numbers = [f"{value:.1f}" for value in (*quad.min(axis=0), *quad.max(axis=0), *quad.ravel())]
-            rows.writerow([path.name, *numbers[:4], text, *numbers[4:]])
+            rows.writerow([path.name, *numbers[:4], scheme.text_of(text), *numbers[4:], scheme.country])
             yield path
 
 

@@ -9,7 +9,8 @@ export function plateSign(plate) {
   const region = plate.region && shown.endsWith(plate.region) ? plate.region.length : 0;
   const doubtful = characters.filter(({ score }) => score !== null && level(score) !== "high");
   const words = [shown, ...doubtful.map(({ char, score }) => `${char}: ${percent(score)}`)].join(", ");
-  const cells = characters.map(({ char, score }, at) =>
+  const fromRight = ARABIC_LETTER.test(shown[0]);
+  const cells = grouped(characters, fromRight ? DIGIT : ARABIC_LETTER).map(({ char, score, at }) =>
     make(
       "span",
       {
@@ -20,7 +21,24 @@ export function plateSign(plate) {
       char,
     ),
   );
-  return make("span", { class: "sign", role: "img", "aria-label": words, data: { text: shown } }, cells);
+  const way = fromRight ? "rtl" : "ltr";
+  return make("span", { class: "sign", role: "img", dir: way, "aria-label": words, data: { text: shown } }, cells);
+}
+
+const ARABIC_LETTER = /(?=\p{Script=Arabic})\p{L}/u;
+const DIGIT = /\p{Nd}/u;
+
+/** Characters -> the same with runs of one kind as one: a word of Arabic letters, or a number between letters from the right. */
+function grouped(characters, kind) {
+  const found = [];
+  characters.forEach(({ char, score }, at) => {
+    const last = found.at(-1);
+    if (last?.joins && kind.test(char)) {
+      last.char += char;
+      last.score = score === null ? null : Math.min(score, last.score);
+    } else found.push({ char, score, at, joins: kind.test(char) });
+  });
+  return found;
 }
 
 /** The word certain or uncertain, in its colour. */

@@ -81,6 +81,22 @@ def test_cars_of_two_readers_are_reported_with_their_countries() -> None:
     assert told == {ONE: ("ru", "private", True), "34ABC123": ("tr", "three letters", True)}
 
 
+def test_an_event_has_the_text_in_the_order_of_its_country() -> None:
+    schemes = load_schemes("egypt,tunisia")
+    told = {}
+    for symbols in ("٧١٢٦نطس", "117ﺗ3989"):
+        cars = CarEvents(Camera("gate"), scheme=joined(schemes))
+        for step in range(20):
+            found = plate("", 100 + 20 * step, 200)
+            reading = replace(found.reading, best="", scheme="egypt")
+            seen = replace(found, reading=reading, logits=spell(symbols, scheme=schemes[0])[0])
+            cars.update([seen], T0 + step / 10)
+        (event,) = cars.finish()
+        assert "".join(each.char for each in event.characters) == event.plate == event.candidates[0].plate
+        told[event.plate] = event.region.code
+    assert told == {"سطن٧١٢٦": "eg", "117تونس3989": "tn"}
+
+
 def test_all_frames_determine_country_and_colour() -> None:
     """A text of two countries: most frames look Romanian, two Kazakh; some are not read."""
     schemes = load_schemes("kazakhstan,romania")

@@ -7,6 +7,7 @@ import pytest
 from plate_nets.cameras.fusion import Fusion, view
 from plate_nets.cameras.watch_lists import WatchList, WatchSettings, load_watch_list, matches
 from plate_nets.common.errors import InputError
+from plate_nets.countries import PlateScheme, joined, load_schemes
 from plate_nets.types import Box
 from tests.spelling import RUSSIA, spell
 
@@ -17,10 +18,12 @@ def write(folder: Path, text: str, name: str = "staff.csv") -> Path:
     return path
 
 
-def evidence(text: str, doubts: dict[int, tuple[str, float]] | None = None, frames: int = 1) -> Fusion:
-    fusion = Fusion(RUSSIA)
+def evidence(
+    text: str, doubts: dict[int, tuple[str, float]] | None = None, frames: int = 1, scheme: PlateScheme = RUSSIA
+) -> Fusion:
+    fusion = Fusion(scheme)
     for _ in range(frames):
-        fusion.add(view(spell(text, doubts=doubts)[0], RUSSIA, 8, Box(0, 0, 100, 24)))
+        fusion.add(view(spell(text, doubts=doubts, scheme=scheme)[0], scheme, 8, Box(0, 0, 100, 24)))
     return fusion
 
 
@@ -86,3 +89,21 @@ def test_the_most_probable_entry_comes_first() -> None:
     lists = [WatchList("a", {"A123KC77": "second"}), WatchList("b", {"A123BC77": "first"})]
     found = matches(lists, "A123BC77", evidence("A123BC77", {4: ("K", 8.9)}))
     assert [match.label for match in found] == ["first", "second"]
+
+
+@pytest.mark.parametrize(
+    ("symbols", "entry"),
+    [
+        ("京A88731", "京A88731"),
+        ("京A88731", "bj-a88731"),
+        ("117ﺗ3989", "117 تونس 3989"),
+        ("117ﺗ3989", "117-TN-3989"),
+        ("٧١٢٦نطس", "سطن ٧١٢٦"),
+        ("٧١٢٦نطس", "STTN 7126"),
+    ],
+)
+def test_an_entry_names_a_plate_in_its_script_or_in_latin_letters(tmp_path: Path, symbols: str, entry: str) -> None:
+    scheme = joined(load_schemes("china,egypt,tunisia"))
+    loaded = load_watch_list(write(tmp_path, f"plate,label\n{entry},Kim\n"))
+    (match,) = matches([loaded], symbols, evidence(symbols, scheme=scheme))
+    assert (match.label, match.distance) == ("Kim", 0) and match.probability > 0.9

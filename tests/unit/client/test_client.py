@@ -63,7 +63,7 @@ def test_the_version_names_the_networks_that_the_server_has(protocol: WireProtoc
     with stub_server() as stub:
         stub.missing = frozenset(("lprnet",))
         with PlateClient(stub.url(protocol), protocol, timeout=60) as client:
-            assert client.model_version() == "yolo:10 stn:10 lprnet_latin:10 country:10"
+            assert client.model_version() == "yolo:10 stn:10 lprnet_latin:10 lprnet_scripts:10 country:10"
 
 
 @pytest.fixture

@@ -10,9 +10,11 @@ from plate_nets.contract import reader_of
 from plate_nets.countries import load_scheme
 from plate_nets.recognition.health import known_picture
 from tests.paths import ROOT
+from training.recipe.recipe import ReaderRecipe, load_recipe
 from training.synthesis import synthesize
 
 DOCUMENT = (ROOT / "docs" / "how-to" / "countries.md").read_text(encoding="utf-8")
+SCRIPT = (ROOT / "docs" / "tutorials" / "first-script.md").read_text(encoding="utf-8")
 TUTORIAL = (ROOT / "docs" / "tutorials" / "first-country.md").read_text(encoding="utf-8")
 
 
@@ -41,3 +43,17 @@ def test_the_country_of_the_tutorial_is_read_by_the_latin_reader(tmp_path: Path)
 def test_every_shipped_scheme_is_in_the_document() -> None:
     for path in (ROOT / "plate_nets" / "countries" / "schemes").glob("*.toml"):
         assert f"`{path.stem}`" in DOCUMENT, path.stem
+
+
+def test_the_script_of_the_tutorial_is_drawn_and_its_recipe_is_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scheme, recipe = re.findall(r"```toml\n(.*?)```", SCRIPT, re.S)
+    (tmp_path / "thailand.toml").write_text(scheme, encoding="utf-8")
+    (tmp_path / "thailand_reader.toml").write_text(recipe, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    thailand = load_scheme("thailand.toml")
+    assert thailand.is_plate(synthesize(thailand, np.random.default_rng(0)).text)
+    loaded = load_recipe("thailand_reader.toml")
+    assert isinstance(loaded, ReaderRecipe) and load_scheme(loaded.scheme) == thailand
+    assert f"[{thailand.classes}, 18]" in SCRIPT

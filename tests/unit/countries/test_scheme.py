@@ -128,6 +128,8 @@ def test_a_relative_scheme_file_is_relative_to_the_folder(tmp_path: Path) -> Non
     [
         ("lines", "line", "lines: expected 1"),
         ("0123456789ACDE", "0123456789ACDA", "alphabet: expected every symbol once, got 'A' twice"),
+        ("0123456789ACDE", "0123456789AC\u0e34DE", "alphabet: expected signs that stand alone, got the combining mark"),
+        ("lines = 1", 'lines = 1\nwords = { B = "BUS" }', "words.B: expected symbols of the alphabet 0123456789ACDEFG"),
         ('"LL 9999"', '"LQ 9999"', "formats[1].pattern: expected signs of 9 L, got 'Q' in 'LQ 9999'"),
         ('"9999 LLL"', '"9999  LLL"', "formats[2].pattern: expected parts separated by one space, and patterns"),
         ('"9999 LLL"', '"9999999999 LLLLLLLLL"', "formats[2].pattern: expected at most 18 symbols"),

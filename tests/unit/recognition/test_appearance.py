@@ -125,6 +125,12 @@ def test_a_plate_without_a_text_has_no_country(look: Appearance) -> None:
     assert (reading.country, reading.country_confidence, reading.ground) == (UNKNOWN, 0.0, "white")
 
 
+def test_a_text_in_another_script_tells_its_country_whatever_the_plate_looks_like() -> None:
+    reading = Reading("京A12345", "京A12345", 0.99, scheme="china", schemes=("china",))
+    (told,) = SchemeDecoder(load_schemes("world")).describe([reading], [looking(us=0.6)])
+    assert (told.country, told.country_confidence) == ("cn", 1.0)
+
+
 def test_a_text_that_fits_no_country_has_none() -> None:
     decoder = SchemeDecoder(load_schemes("latin,romania"))
     (reading,) = decoder.describe(

@@ -240,3 +240,12 @@ def test_another_scheme_reads_its_own_formats(tmp_path: Path) -> None:
         "DG1234",
         "1234ZWF",
     ]
+
+
+def test_a_text_whose_probability_is_zero_as_a_number_is_none() -> None:
+    """After a whole text, the other steps are certain of a symbol that no format allows there."""
+    logits = np.zeros((2, CLASSES, STEPS), np.float32)
+    logits[:, [INDEX[symbol] for symbol in "A123BC77" + "5M" * 5], range(STEPS)] = 2000
+    decoder = PlateDecoder(RUSSIA)
+    assert [reading.text for reading in decoder.decode(logits)] == ["", ""]
+    assert decoder.decode_looks(logits).text == ""

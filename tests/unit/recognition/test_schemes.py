@@ -6,7 +6,7 @@ import pytest
 from plate_nets.common.errors import InputError, SchemeError
 from plate_nets.countries import PlateScheme, load_scheme, load_schemes, main_scheme
 from plate_nets.recognition.schemes import SchemeDecoder, best_of, evidence_of
-from plate_nets.types import STEPS, Logits, Reading
+from plate_nets.types import STEPS, Box, Logits, Plate, Reading
 
 RUSSIA, LATIN, UZBEKISTAN = main_scheme(), load_scheme("latin"), load_scheme("uzbekistan")
 
@@ -116,3 +116,39 @@ def test_evidence_is_from_the_reader_padded_to_the_largest_number_of_classes() -
     np.testing.assert_array_equal(found[0], logits["lprnet_latin"][0])
     np.testing.assert_array_equal(found[1, : RUSSIA.classes], logits["lprnet"][1])
     assert (found[1, RUSSIA.classes :] == logits["lprnet"].min()).all()
+
+
+@pytest.mark.parametrize(
+    ("country", "symbols", "text", "latin"),
+    [
+        ("china", "京A88731", "京A88731", "BJ-A88731"),
+        ("korea", "123가4567", "123가4567", "123GA4567"),
+        ("tunisia", "117ﺗ3989", "117تونس3989", "117TN3989"),
+        ("egypt", "٧١٢٦نطس", "سطن٧١٢٦", "STTN7126"),
+        ("iran", "۱۲ب۳۴۵۶۷", "۱۲ب۳۴۵۶۷", "12B34567"),
+    ],
+)
+def test_a_text_is_in_the_order_and_the_words_of_its_country(country: str, symbols: str, text: str, latin: str) -> None:
+    scripts = load_scheme("scripts")
+    logits = {"lprnet": silent(RUSSIA), "lprnet_latin": silent(LATIN), "lprnet_scripts": spelt(scripts, symbols)}
+    (reading,) = SchemeDecoder(load_schemes("world")).decode(logits)
+    assert (reading.text, reading.best, reading.scheme) == (text, text, country)
+    assert len(reading.characters) == len(text)
+    assert Plate(Box(0, 0, 9, 9), 1.0, reading).to_dict()["latin"] == latin
+
+
+def test_the_rest_of_a_plate_in_another_script_is_no_text() -> None:
+    scripts = load_scheme("scripts")
+    logits = {
+        "lprnet": silent(RUSSIA),
+        "lprnet_latin": spelt(LATIN, "?A88731"),
+        "lprnet_scripts": spelt(scripts, "A88731"),
+    }
+    (reading,) = SchemeDecoder(load_schemes("world")).decode(logits)
+    assert reading.text == ""
+
+
+def test_the_best_reading_is_that_of_the_reader_that_knows_the_sign() -> None:
+    unsure = Reading("", "京A88731", 0.4, scheme="china")
+    assert best_of([Reading("", "?A88731", 0.9, scheme="latin"), unsure], load_schemes("latin,china")) == unsure
+    assert best_of([Reading("", "A88731", 0.9, scheme="latin"), unsure], load_schemes("latin,china")).best == "A88731"

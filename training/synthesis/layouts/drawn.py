@@ -1,6 +1,6 @@
 """Layouts from a scheme's file: `synthesis.drawings`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from string import ascii_uppercase, digits
 
 import numpy as np
@@ -26,8 +26,10 @@ def one_of(designs: Sequence[PlateDrawing], rng: np.random.Generator) -> PlateDr
     return designs[int(rng.choice(len(designs), p=shares / shares.sum()))] if len(designs) > 1 else designs[0]
 
 
-def layout(drawing: PlateDrawing, fit: Fit, rng: np.random.Generator) -> PlateLayout:
+def layout(drawing: PlateDrawing, fit: Fit, rng: np.random.Generator, words: Mapping[str, str]) -> PlateLayout:
     """Make the layout for a text from a drawing of its format; the generator decides what varies.
+
+    ``words``: those that are drawn for symbols.
 
     Raises:
         InputError: no such typeface.
@@ -38,9 +40,10 @@ def layout(drawing: PlateDrawing, fit: Fit, rng: np.random.Generator) -> PlateLa
     slots: tuple[Slot, ...] = ()
     marks: tuple[tuple[str, Slot], ...] = ()
     discs = tuple(each for each in drawing.discs if rng.random() < each.share)
-    for row, part in zip(drawing.rows, fit.parts, strict=False):
-        slots += in_row(row, len(part))
-    rest = fit.parts
+    parts = [[words.get(symbol, symbol) for symbol in part] for part in fit.parts]
+    for row, part in zip(drawing.rows, parts, strict=False):
+        slots += in_row(row, part, drawing.typeface)
+    rest: Sequence[Sequence[str]] = parts
     for line, count in zip(drawing.lines, fit.format.parts_of_lines, strict=False):
         placed, between, seals = in_line(line, rest[:count], drawing.typeface, rng)
         slots, marks, discs, rest = slots + placed, marks + between, discs + seals, rest[count:]
@@ -74,20 +77,25 @@ def layout(drawing: PlateDrawing, fit: Fit, rng: np.random.Generator) -> PlateLa
         coloured=tuple(coloured),
         discs=discs,
         stars=drawing.stars,
+        words=words,
     )
 
 
-def in_row(row: Row, count: int) -> tuple[Slot, ...]:
-    """Slots for this many characters, evenly spaced."""
-    pitch = (row.right - row.left) / count
-    return tuple(Slot(row.left + (place + 0.5) * pitch, row.height, row.baseline) for place in range(count))
+def in_row(row: Row, part: Sequence[str], typeface: str) -> tuple[Slot, ...]:
+    """Slots for the characters of a part, evenly spaced."""
+    pitch = (row.right - row.left) / len(part)
+    slots = []
+    for place, symbol in enumerate(part):
+        narrowed = min(1.0, row.width / (glyphs.aspect(symbol, typeface) * row.height)) if row.width else 1.0
+        slots.append(Slot(row.left + (place + 0.5) * pitch, row.height, row.baseline, narrowed))
+    return tuple(slots)
 
 
 def in_line(
-    line: Line, parts: Sequence[str], typeface: str, rng: np.random.Generator
+    line: Line, parts: Sequence[Sequence[str]], typeface: str, rng: np.random.Generator
 ) -> tuple[tuple[Slot, ...], tuple[tuple[str, Slot], ...], tuple[Disc, ...]]:
     """Place the parts of a text side by side -> slots of the characters, marks between them, seals."""
-    text = "".join(parts)
+    text = [symbol for part in parts for symbol in part]
     widths = [glyphs.aspect(symbol, typeface) * line.height for symbol in text]
     room = line.right - line.left - line.gap * (len(parts) - 1)
     inner = max(len(text) - len(parts), 1)  # places between two characters of one part

@@ -1,6 +1,7 @@
 """The layout of a plate. Sizes are in mm, x to the right and y down from the plate's top left corner."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from plate_nets.countries.drawing import Band, Colour, Disc
 from training.synthesis.typefaces import GOST
@@ -55,5 +56,7 @@ class PlateLayout:
     discs: tuple[Disc, ...] = ()
     stars: tuple[tuple[float, float, float], ...] = ()
     """Centre and radius of rings of yellow stars, mm."""
+    words: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """Symbols that a word is drawn for, and the word."""
     can_shuffle: bool = False
     """Whether symbols may be exchanged in a photo of it: cells of about one size, dark on one light ground."""

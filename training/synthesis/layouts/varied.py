@@ -118,7 +118,7 @@ def _row(
     slots: tuple[Slot, ...] = ()
     for group in groups:
         length = pitch * len(group)
-        slots += in_row(Row(start, start + length, height, baseline), len(group))
+        slots += in_row(Row(start, start + length, height, baseline), group, typeface)
         start += length + gap * pitch
     return slots, (), ()
 

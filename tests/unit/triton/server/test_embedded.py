@@ -31,6 +31,7 @@ BUILT = (
     "stn/1/model.xml",
     "lprnet/1/model.xml",
     "lprnet_latin/1/model.xml",
+    "lprnet_scripts/1/model.xml",
     "country/1/model.xml",
     "yolo/1/model.xml",
     "yolo/1/corners/model.xml",
@@ -266,7 +267,7 @@ def test_readers_that_no_scheme_needs_are_not_loaded(
     words = command(monkeypatch, converted)
     loaded = [word.partition("=")[2] for word in words if word.startswith("--load-model")]
     assert "--model-control-mode=explicit" in words and loaded == models
-    monkeypatch.setenv("PLATES_PLATE_RECOGNITION_SCHEME", "brazil, russia,latin")
+    monkeypatch.setenv("PLATES_PLATE_RECOGNITION_SCHEME", "brazil, russia,latin,china")
     assert "--model-control-mode=none" in command(monkeypatch, converted), "they need all that there is"
 
 

@@ -1,0 +1,23 @@
+"""Texts of plates in Latin letters."""
+
+import tomllib
+import unicodedata
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+
+def latin_form(text: str) -> str:
+    """A text in any script -> the same in Latin letters and ASCII digits; signs without such a form stay."""
+    if text.isascii():
+        return text
+    forms = _forms()
+    for word in filter(lambda each: len(each) > 1, forms):
+        text = text.replace(word, forms[word])
+    return "".join(forms.get(sign) or str(unicodedata.digit(sign, sign)) for sign in text).strip("-")
+
+
+@cache
+def _forms() -> Mapping[str, str]:
+    """A word or a sign -> its form, words first."""
+    return tomllib.loads((Path(__file__).parent / "latin.toml").read_text(encoding="utf-8"))

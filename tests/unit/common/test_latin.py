@@ -1,0 +1,34 @@
+"""The Latin form of a text: told for every sign that the reader of other scripts knows."""
+
+import pytest
+
+from plate_nets.common.latin import latin_form
+from plate_nets.countries import load_scheme
+
+
+@pytest.mark.parametrize(
+    ("text", "latin"),
+    [
+        ("京A88731", "BJ-A88731"),
+        ("粤Z1234港", "GD-Z1234-HK"),
+        ("123456使", "123456-SHI"),
+        ("12가3456", "12GA3456"),
+        ("117تونس3989", "117TN3989"),
+        ("103679نت", "103679RS"),
+        ("سطن٧١٢٦", "STTN7126"),
+        ("۱۲ب۳۴۵۶۷", "12B34567"),
+        ("A123BC77", "A123BC77"),
+        ("FÜA1", "FÜA1"),
+        ("", ""),
+    ],
+)
+def test_a_text_has_a_latin_form(text: str, latin: str) -> None:
+    assert latin_form(text) == latin
+
+
+@pytest.mark.parametrize("country", ["china", "egypt", "iran", "korea", "tunisia"])
+def test_every_sign_of_a_country_has_its_own_latin_form(country: str) -> None:
+    scheme = load_scheme(country)
+    signs = {scheme.words.get(symbol, symbol) for symbols in scheme.signs.values() for symbol in symbols}
+    forms = [latin_form(sign) for sign in signs if not sign.isdigit()]
+    assert all(form.isascii() and form for form in forms) and len({*forms}) == len(forms)
