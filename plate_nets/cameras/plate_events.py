@@ -78,6 +78,7 @@ class PlateEvents:
             heading=stay.heading,
             speed=stay.speed,
             crossings=tuple(stay.crossings),
+            zones=stay.zones.until(track.last_seen if stage == "final" else None),
             is_parked=stay.is_parked,
             watch=matches(self._watch_lists, text, evidence, self._settings.watch) if text else (),
             vehicle=self._vehicle_of(stay),

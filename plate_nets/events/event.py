@@ -16,7 +16,7 @@ from plate_nets.types import Box, Vehicle
 
 SCHEMA: Final = "plate-event/1"
 
-LATER = ("vehicle", "country", "ground")
+LATER = ("vehicle", "country", "ground", "zones")
 """Fields that events of earlier minor versions lack."""
 
 Stage = Literal["provisional", "update", "final"]
@@ -77,6 +77,16 @@ class Crossing:
     direction: Crossed
     timestamp: datetime
     """In UTC."""
+
+
+@dataclass(frozen=True)
+class ZoneVisit:
+    """A zone, a named polygon of the camera, in which the plate's centre was; times in UTC."""
+
+    zone: str
+    entered: datetime
+    left: datetime | None
+    """None while it is there."""
 
 
 @dataclass(frozen=True)
@@ -162,6 +172,7 @@ class PlateEvent:
     """From formats and look, ISO 3166 alpha-2 or "unknown"; None if not requested, or no frame was read."""
     ground: Judged | None = None
     """The colour of the plate's ground, from `plates.designs.GROUNDS`; None if not requested."""
+    zones: tuple[ZoneVisit, ...] = ()
     model: str | None = None
 
     @property
@@ -209,6 +220,7 @@ class PlateEvent:
                 Crossing(each["line"], each["direction"], datetime.fromisoformat(each["timestamp"]))
                 for each in values["crossings"]
             )
+            values["zones"] = tuple(map(_zone_visit, values.get("zones", ())))
             if vehicle := values.get("vehicle"):
                 values["vehicle"] = Vehicle(**vehicle | {"box": _box(vehicle["box"])})
             for name in ("country", "ground"):
@@ -227,6 +239,13 @@ def event_schema() -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) of an event."""
     schema: dict[str, Any] = json.loads(resources.files(__package__).joinpath("plate_event_1.json").read_text("utf-8"))
     return schema
+
+
+def _zone_visit(visit: Mapping[str, Any]) -> ZoneVisit:
+    left = visit["left"]
+    return ZoneVisit(
+        visit["zone"], datetime.fromisoformat(visit["entered"]), None if left is None else datetime.fromisoformat(left)
+    )
 
 
 def _box(sides: Mapping[str, object]) -> Box:
