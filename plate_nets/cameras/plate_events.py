@@ -55,7 +55,7 @@ class PlateEvents:
         stay.revision += 1
         if stay.vehicle_track:
             stay.vehicle_track.reported = True
-        stay.reported_parked = stay.is_parked
+        stay.reported_status = stay.status
         frames = Frames(stay.frames_seen, len(evidence), evidence.readings[evidence.verdict.text])
         return replace(
             self._unread_event(stay.id, plate.box, stay.best_time, stay.first_seen, track.last_seen, frames),

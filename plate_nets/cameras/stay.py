@@ -68,7 +68,8 @@ class Stay:
         self.track = track
         self.text = ""
         """The text of the last event; empty if none is certain."""
-        self.reported_parked = False
+        self.reported_status = (False, 0)
+        """What the last event said of `status`."""
         self.revision = 0
         self.first_seen = track.first_seen
         self.frames_seen = 1
@@ -214,6 +215,11 @@ class Stay:
     def is_parked(self) -> bool:
         """Whether it has been at one place for a while."""
         return self.track.last_seen - self._anchor.time >= self._settings.parked_after
+
+    @property
+    def status(self) -> tuple[bool, int]:
+        """Whether it is parked, and how many visits of zones it has begun: what an update reports besides the text."""
+        return self.is_parked, len(self.zones)
 
     @property
     def direction(self) -> float | None:

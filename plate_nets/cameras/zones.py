@@ -36,6 +36,9 @@ class ZoneVisits:
         self._zones = zones
         self._visits: list[_Visit] = []
 
+    def __len__(self) -> int:
+        return len(self._visits)
+
     def note(self, centre: NDArray[np.float64], time: float) -> None:
         """The plate's centre in a frame, x and y."""
         point = (float(centre[0]), float(centre[1]))

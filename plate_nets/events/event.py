@@ -20,7 +20,8 @@ LATER = ("vehicle", "country", "ground", "zones")
 """Fields that events of earlier minor versions lack."""
 
 Stage = Literal["provisional", "update", "final"]
-"""The first record of a car; one that differs from the previous one in ``plate`` or ``is_parked``; the last."""
+"""The first record of a car; one that differs from the previous one in ``plate``, in ``is_parked`` or by a
+new visit in ``zones``; the last."""
 Clock = Literal["arrival", "given"]
 """Whether times count from the arrival of the first frame, or from a start given by the user."""
 Heading = Literal["towards", "away"]

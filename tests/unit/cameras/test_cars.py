@@ -324,7 +324,9 @@ def test_an_event_says_when_its_car_entered_and_left_zones() -> None:
     zones = (upright("in", 0, 350), upright("wide", 300, 1100), upright("far", 2000, 2100))
     events = watch(lambda time: passing(ONE, time), 4, 25, CarSettings(zones=zones))
     # Of 500 px/s from 100; at the first event, after 0.3 s, it is in one zone
+    assert [event.stage for event in events] == ["provisional", "update", "final"]
     assert visits(events[0]) == [("in", 0.0, None)]
+    assert visits(events[1]) == [("in", 0.0, None), ("wide", 0.4, None)]
     assert visits(events[-1]) == [("in", 0.0, 0.5), ("wide", 0.4, 2.0)]
     assert watch(lambda time: passing(ONE, time), 4)[-1].zones == ()
 

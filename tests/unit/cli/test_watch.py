@@ -313,6 +313,10 @@ def zones(items: str) -> str:
         ),
         ("cameras: [{source: a.mp4, silence: .nan}]", "camera a: silence: expected 0.5 to 3600 s, got nan"),
         ("cameras: [{source: a.mp4, least_height: .nan}]", "camera a: least_height: expected 0 px or more, got nan"),
+        (
+            "cameras: [{source: a.mp4}]\nsinks: [{type: mqtt, url: 'mqtt://a/b', off_after: 0}]",
+            "cameras.yaml: mqtt: off_after: expected 1 to 86400 s, got 0",
+        ),
         ("cameras: [{source: a.mp4}]\nmemory: -5", "cameras.yaml: memory: expected a number of 0 or more, got -5"),
         ("cameras: [{source: a.mp4}]\nkeep_days: .inf", "keep_days: expected a number of 0 or more, got inf"),
         (
