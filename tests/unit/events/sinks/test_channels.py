@@ -52,9 +52,9 @@ def test_a_car_counts_once_also_if_two_tracks_were_one_car() -> None:
 
 
 def test_the_memory_of_cars_is_bounded() -> None:
-    one = event()
+    one, text = event().id, event().to_json()
     ids = [f"{number:026}" for number in range(10_500)]
-    visits, _ = Visits().plus([Record(1, id, "gate", one.to_json().replace(one.id, id)) for id in ids])
+    visits, _ = Visits().plus([Record(1, id, "gate", text.replace(one, id)) for id in ids])
     assert list(visits.cars) == ids[-10_000:] and visits.counts == {"gate": 10_500}
 
 
