@@ -28,6 +28,7 @@ from plate_nets.common.errors import InputError, ModelDied, PlateError, ServerEr
 from plate_nets.common.threads import LastingThread, cause
 from plate_nets.events.event import PlateEvent
 from plate_nets.recognition.reader import Reader, SceneReader
+from plate_nets.recognition.reasons import with_sights
 from plate_nets.recognition.square_pixels import Stretch
 from plate_nets.types import Frame, Plate, Scene, Vehicle
 
@@ -248,7 +249,7 @@ class Analysis:
             if scene is None:
                 return
             events = cars.cut() if self._cuts.at(frame.luma()) else []
-            plates = self._regions.select(scene.plates, frame.size)
+            plates = with_sights(frame.bgr, self._regions.select(scene.plates, frame.size))
             vehicles = self._regions.select_vehicles(scene.vehicles, plates, frame.size)
             squared = frame.stretch.to_square(Scene(plates, tuple(vehicles)))
             events += cars.update(squared.plates, frame.time, squared.vehicles)

@@ -12,11 +12,11 @@ from importlib import resources
 from typing import Any, Final, Literal
 
 from plate_nets.common.errors import ContractError
-from plate_nets.types import Box, Vehicle
+from plate_nets.types import Box, Unread, Vehicle
 
 SCHEMA: Final = "plate-event/1"
 
-LATER = ("vehicle", "country", "ground", "zones")
+LATER = ("vehicle", "country", "ground", "zones", "unread")
 """Fields that events of earlier minor versions lack."""
 
 Stage = Literal["provisional", "update", "final"]
@@ -174,6 +174,8 @@ class PlateEvent:
     ground: Judged | None = None
     """The colour of the plate's ground, from `plates.designs.GROUNDS`; None if not requested."""
     zones: tuple[ZoneVisit, ...] = ()
+    unread: Unread | None = None
+    """Why ``plate`` is empty; None if it is not."""
     model: str | None = None
 
     @property
@@ -227,6 +229,8 @@ class PlateEvent:
             for name in ("country", "ground"):
                 if judged := values.get(name):
                     values[name] = Judged(**judged)
+            if unread := values.get("unread"):
+                values["unread"] = Unread(**unread | {"number": _finite(unread["number"])})
             if values["corners"] is not None:
                 values["corners"] = tuple((_finite(x), _finite(y)) for x, y in values["corners"])
         except KeyError as error:

@@ -57,6 +57,7 @@ def test_every_event_fits_the_schema_and_survives_json() -> None:
         validator.validate(record)
         schema = event_schema()
         assert set(record) == set(schema["properties"])
+        assert (event.unread is None) == bool(event.plate)
         assert PlateEvent.from_dict(record).to_dict() == record
 
 
@@ -406,6 +407,7 @@ def test_a_car_without_a_certain_text_has_an_event_if_requested() -> None:
     assert (event.stage, event.plate, event.score, event.reading, event.characters) == ("final", "", 0.0, ONE, ())
     assert [each.plate for each in event.candidates[:2]] == [ONE, "A123KC77"]
     assert 0.5 < event.candidates[0].score < 0.99 and event.watch == ()
+    assert event.unread is not None and event.unread.reason == "unsure"
     Draft202012Validator(event_schema()).validate(json.loads(event.to_json()))
     assert cars.update([noise(300, 400, seed=1)], T0 + 5) == [] == cars.finish()
 
