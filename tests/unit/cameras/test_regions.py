@@ -1,8 +1,13 @@
 """Which plates of a picture count."""
 
+from pathlib import Path
+
 import pytest
 
+from plate_nets.cameras.cameras_file import WatchPlan
 from plate_nets.cameras.regions import Polygon, Regions, crosses_itself
+from plate_nets.cameras.settings import CameraSettings, ZoneSettings
+from plate_nets.cameras.watch_lists import WatchList
 from tests.unit.cameras.traffic import plate
 
 SIZE = (720, 1280)
@@ -36,3 +41,13 @@ def test_a_plate_cut_by_the_edge_is_tracked_but_not_read(x: float, y: float) -> 
 )
 def test_a_polygon_that_crosses_itself_is_recognized(polygon: Polygon, crosses: bool) -> None:
     assert crosses_itself(polygon) == crosses_itself(polygon[::-1]) == crosses
+
+
+def test_sinks_know_zones_and_lists_by_name(tmp_path: Path) -> None:
+    cameras = (
+        CameraSettings("a.mp4", id="gate", include=(ZoneSettings("drive", LEFT[0]), LEFT[0])),
+        CameraSettings("b.mp4"),
+    )
+    site = WatchPlan(cameras, pictures=tmp_path).site(dict, [WatchList("staff", {})])
+    assert (site.zones, site.lists, site.pictures) == ({"gate": ["drive"], "b": []}, ["staff"], tmp_path)
+    assert cameras[0].included == (LEFT[0], LEFT[0])
