@@ -4,7 +4,7 @@ Signatures that use these names need no further comment.
 """
 
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, NamedTuple, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -156,6 +156,48 @@ class Vehicle:
         return {"box": rounded(self.box), "type": self.type, "score": round(self.score, 4), "side": self.side}
 
 
+Reason = Literal["too_low", "cut_off", "dark", "glare", "blurred", "hidden", "script_unknown", "no_format", "unsure"]
+REASONS: tuple[Reason, ...] = get_args(Reason)
+"""Why a plate has no text, in the order of asking: an earlier one explains the later ones."""
+REASON_UNITS: dict[Reason, str] = {
+    "too_low": "px",
+    "cut_off": "px",
+    "dark": "%",
+    "glare": "%",
+    "blurred": "px",
+    "hidden": "characters",
+}
+"""Of the numbers of reasons; those of the others are probabilities, 0..1."""
+
+
+@dataclass(frozen=True)
+class Unread:
+    """Why a plate has no text: one of `REASONS`, and the number that decided (docs/reference/events.md)."""
+
+    reason: Reason
+    number: float
+    unit: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.reason} {self.number:g} {self.unit}".strip()
+
+
+@dataclass(frozen=True)
+class Sight:
+    """What the pixels of a plate say of how well it can be seen."""
+
+    brightness: float
+    """Of its bright parts, 0..1."""
+    glare: float
+    """The share of the plate and what is around it that is overexposed in one patch, 0..1."""
+    blur: float
+    """Radius of the blur in pixels, as of a Gaussian."""
+    ends: float
+    """The difference of what adjoins its two ends, 0..1: something may stand before one."""
+    edge: float
+    """Distance from the edge of the frame, pixels."""
+
+
 @dataclass(frozen=True)
 class Plate:
     """One plate of a frame: where it is and what it says."""
@@ -174,6 +216,8 @@ class Plate:
 
     vehicle: Vehicle | None = field(default=None, kw_only=True)
     """The plate's vehicle; None if vehicles were not requested, or none clearly belongs to the plate."""
+    sight: Sight | None = field(default=None, kw_only=True, compare=False, repr=False)
+    """What its pixels say, of a plate without a text in a camera's frame."""
 
     @property
     def country(self) -> str:

@@ -5,14 +5,20 @@ from datetime import UTC, datetime, timedelta
 
 from ulid import ULID
 
-from plate_nets.events.event import Candidate, Character, Frames, PlateEvent, Region, Stage, WatchMatch
+from plate_nets.events.event import Candidate, Character, Frames, PlateEvent, Region, Stage, WatchMatch, ZoneVisit
 from plate_nets.types import Box
 
 MOMENT = datetime(2026, 11, 22, 10, 0, 0, 250_000, UTC)
 
 
 def event(
-    number: int = 0, *, camera: str = "gate", stage: Stage = "final", revision: int = 1, listed: bool = False
+    number: int = 0,
+    *,
+    camera: str = "gate",
+    stage: Stage = "final",
+    revision: int = 1,
+    listed: bool = False,
+    zone: str = "",
 ) -> PlateEvent:
     """A complete event. Events with different numbers belong to different cars, a second apart."""
     text = f"A{number % 1000:03}BC77"
@@ -40,6 +46,7 @@ def event(
         speed=0.5,
         dwell_sec=2.0,
         watch=(match,) if listed else (),
+        zones=(ZoneVisit(zone, moment, None if stage == "provisional" else moment),) if zone else (),
     )
 
 

@@ -23,10 +23,12 @@ from plate_nets.cameras.regions import Regions
 from plate_nets.cameras.settings import CameraSettings, WatcherSettings
 from plate_nets.cameras.stay import Line
 from plate_nets.cameras.turns import Turns
+from plate_nets.cameras.zones import Zone
 from plate_nets.common.errors import InputError, ModelDied, PlateError, ServerError, SinkError
 from plate_nets.common.threads import LastingThread, cause
 from plate_nets.events.event import PlateEvent
 from plate_nets.recognition.reader import Reader, SceneReader
+from plate_nets.recognition.reasons import with_sights
 from plate_nets.recognition.square_pixels import Stretch
 from plate_nets.types import Frame, Plate, Scene, Vehicle
 
@@ -131,7 +133,7 @@ class Analysis:
         self._deliver = deliver
         self._on_frame = on_frame
         self._notice = notice
-        self._regions = Regions(camera.include, camera.masks, camera.least_height)
+        self._regions = Regions(camera.included, camera.masks, camera.least_height)
         self._gate = MotionGate(self._regions, settings.gate) if camera.gated else None
         self._cuts = Cuts()
         self._pictures = EventPictures(settings.pictures) if settings.pictures else None
@@ -247,7 +249,7 @@ class Analysis:
             if scene is None:
                 return
             events = cars.cut() if self._cuts.at(frame.luma()) else []
-            plates = self._regions.select(scene.plates, frame.size)
+            plates = with_sights(frame.bgr, self._regions.select(scene.plates, frame.size))
             vehicles = self._regions.select_vehicles(scene.vehicles, plates, frame.size)
             squared = frame.stretch.to_square(Scene(plates, tuple(vehicles)))
             events += cars.update(squared.plates, frame.time, squared.vehicles)
@@ -280,6 +282,7 @@ class Analysis:
                 Line(line.name, (line.start[0] * w, line.start[1] * h), (line.end[0] * w, line.end[1] * h))
                 for line in self.camera.lines
             )
+            zones = tuple(Zone(zone.name, tuple((x * w, y * h) for x, y in zone.polygon)) for zone in self.camera.zones)
             settings = self._settings
             camera = Camera(
                 self.camera.id,
@@ -287,7 +290,8 @@ class Analysis:
                 "given" if self.camera.start else "arrival",
                 ZoneInfo(self.camera.zone),
             )
-            self._cars = CarEvents(camera, replace(settings.cars, lines=lines), settings.scheme, settings.watch_lists)
+            cars = replace(settings.cars, lines=lines, zones=zones)
+            self._cars = CarEvents(camera, cars, settings.scheme, settings.watch_lists)
             self._size = size
         if not self._stretches or frame.stretch != self._stretches[0][1]:
             self._stretches.appendleft((frame.time, frame.stretch))

@@ -3,7 +3,7 @@
 import math
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -19,6 +19,7 @@ from plate_nets.common.errors import InputError
 from plate_nets.common.intake.table import excerpt
 from plate_nets.common.intake.yaml_file import read_yaml
 from plate_nets.countries import PlateScheme
+from plate_nets.events.sinks.base import Site
 from plate_nets.events.sinks.outbox import MAX_BYTES
 from plate_nets.events.sinks.settings import SinkSettings
 from plate_nets.types import Detail
@@ -106,6 +107,11 @@ class WatchPlan:
             pictures=pictures,
             vehicles=self.sees_vehicles,
         )
+
+    def site(self, cameras: Callable[[], Mapping[str, bool]], lists: Iterable[WatchList]) -> Site:
+        """What sinks may know; ``cameras``: whether pictures come, by their ids."""
+        zones = {camera.id: [zone.name for zone in camera.zones] for camera in self.cameras}
+        return Site(cameras, zones, [each.name for each in lists], self.pictures)
 
 
 def load_cameras(path: Path, environment: Mapping[str, str] = os.environ) -> WatchPlan:

@@ -187,7 +187,7 @@ class CarEvents:
                 self._gone.append(stay)
             reported = text or stay.revision or (self.settings.unread and stay.is_likely)
             return [self._events.of_car(stay, "final", superseded)] if reported else []
-        if changed or superseded or (stay.revision and stay.is_parked != stay.reported_parked):
+        if changed or superseded or (stay.revision and stay.status != stay.reported_status):
             return [self._events.of_car(stay, "update" if stay.revision else "provisional", superseded)]
         return []
 

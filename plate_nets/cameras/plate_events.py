@@ -11,7 +11,8 @@ from plate_nets.countries import PlateScheme
 from plate_nets.events.event import Candidate, Character, Clock, Frames, Heading, PlateEvent, Region, Stage
 from plate_nets.recognition.decoding import shares
 from plate_nets.recognition.quads import lines_of_plate
-from plate_nets.types import Box, Side, Vehicle
+from plate_nets.recognition.reasons import why_unread
+from plate_nets.types import REASON_UNITS, Box, Side, Unread, Vehicle
 
 _CANDIDATES = 5
 """Maximum number of candidate texts in an event."""
@@ -55,7 +56,7 @@ class PlateEvents:
         stay.revision += 1
         if stay.vehicle_track:
             stay.vehicle_track.reported = True
-        stay.reported_parked = stay.is_parked
+        stay.reported_status = stay.status
         frames = Frames(stay.frames_seen, len(evidence), evidence.readings[evidence.verdict.text])
         return replace(
             self._unread_event(stay.id, plate.box, stay.best_time, stay.first_seen, track.last_seen, frames),
@@ -78,12 +79,21 @@ class PlateEvents:
             heading=stay.heading,
             speed=stay.speed,
             crossings=tuple(stay.crossings),
+            zones=stay.zones.until(track.last_seen if stage == "final" else None),
             is_parked=stay.is_parked,
             watch=matches(self._watch_lists, text, evidence, self._settings.watch) if text else (),
             vehicle=self._vehicle_of(stay),
             country=country,
             ground=stay.grounds.verdict,
+            unread=None if text else self._why_unread(stay),
         )
+
+    def _why_unread(self, stay: Stay) -> Unread:
+        """Why a car has no text, from its best frame; if that has one, the frames together are not sure of it."""
+        plate = stay.best
+        if plate.reading.text:
+            return Unread("unsure", round(stay.track.evidence.verdict.probability, 2))
+        return why_unread(plate, self._scheme.by_shape[lines_of_plate(plate.corners)])
 
     def _vehicle_of(self, stay: Stay) -> Vehicle | None:
         """The vehicle of a car, judged from all frames."""
@@ -98,7 +108,8 @@ class PlateEvents:
         """The event of a vehicle that is gone and never showed a plate with a certain text."""
         frames, box = Frames(track.frames, 0, 0), track.best.box
         event = self._unread_event(track.id, box, track.best_time, track.first_seen, track.last_seen, frames)
-        return replace(event, vehicle=self._vehicle(track.sights, box))
+        hidden = Unread("hidden", 0, REASON_UNITS["hidden"])
+        return replace(event, vehicle=self._vehicle(track.sights, box), unread=hidden)
 
     def _unread_event(
         self, id: str, box: Box, best_time: float, first_seen: float, last_seen: float, frames: Frames

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 import cv2
 import numpy as np
@@ -10,7 +11,8 @@ from numpy.typing import NDArray
 from plate_nets.cameras.frames import LUMA_SIZE
 from plate_nets.types import Box, Plate, Vehicle
 
-Polygon = tuple[tuple[float, float], ...]
+_Point = tuple[float, float]
+Polygon = tuple[_Point, ...]
 """Corners x, y in shares of the picture's width and height, 0..1, independent of the resolution."""
 
 
@@ -67,4 +69,28 @@ def _is_cut(box: Box, size: tuple[int, int]) -> bool:
 
 
 def _within(polygons: Sequence[Polygon], point: tuple[float, float]) -> bool:
-    return any(cv2.pointPolygonTest(np.array(polygon, np.float32), point, False) >= 0 for polygon in polygons)
+    return any(contains(polygon, point) for polygon in polygons)
+
+
+def contains(polygon: Polygon, point: tuple[float, float]) -> bool:
+    """Whether a point is in a polygon or on its border, both in the same unit."""
+    return cv2.pointPolygonTest(np.array(polygon, np.float32), point, False) >= 0
+
+
+def crosses_itself(polygon: Polygon) -> bool:
+    """Whether two sides of a polygon cross; sides may touch."""
+    sides = list(zip(polygon, (*polygon[1:], polygon[0]), strict=True))
+    return any(_cross(*one, *other) for one, other in combinations(sides, 2))
+
+
+def _cross(start: _Point, end: _Point, other_start: _Point, other_end: _Point) -> bool:
+    """Whether each of two lines has the ends of the other on different sides."""
+    return (
+        _turn(start, end, other_start) * _turn(start, end, other_end) < 0
+        and _turn(other_start, other_end, start) * _turn(other_start, other_end, end) < 0
+    )
+
+
+def _turn(start: _Point, end: _Point, point: _Point) -> float:
+    """Above 0, below 0 or 0, as the way from start to end and on to a point turns."""
+    return (end[0] - start[0]) * (point[1] - start[1]) - (end[1] - start[1]) * (point[0] - start[0])

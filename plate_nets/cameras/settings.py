@@ -1,6 +1,7 @@
 """Settings of a camera, and of all cameras together: as Python values, and as the keys of cameras.yaml."""
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime
 from fractions import Fraction
@@ -8,13 +9,13 @@ from pathlib import Path
 from typing import Annotated, ClassVar, get_args
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, Discriminator, Tag
 
 from plate_nets.cameras.address import SourceAddress, parse_source
 from plate_nets.cameras.fields import Deinterlace
 from plate_nets.cameras.gate import GateSettings
 from plate_nets.cameras.pictures import PictureSettings
-from plate_nets.cameras.regions import Polygon
+from plate_nets.cameras.regions import Polygon, crosses_itself
 from plate_nets.cameras.stay import CarSettings
 from plate_nets.cameras.watch_lists import WatchList
 from plate_nets.common.errors import InputError
@@ -29,6 +30,9 @@ _STRICT = {"extra": "forbid"}
 
 _SWITCHES: dict[object, Deinterlace] = {True: "on", False: "off"}
 """YAML takes an unquoted ``on`` for true."""
+
+_MOST_POINTS = 500
+"""Of a zone: each frame looks at all of them."""
 
 _YEARS = range(1900, 9000)
 """Of the first picture. The last pictures of a file are later, and Python's times end with the year 9999."""
@@ -46,6 +50,25 @@ class LineSettings:
     name: str
     start: tuple[float, float]
     end: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class ZoneSettings:
+    """A named polygon, whose visits are recorded."""
+
+    __pydantic_config__: ClassVar = _STRICT
+
+    name: str
+    """Letters, digits, ``.``, ``_`` and ``-``."""
+    polygon: Polygon
+
+
+def _is_named(value: object) -> str:
+    return "zone" if isinstance(value, (dict, ZoneSettings)) else "polygon"
+
+
+Include = Annotated[Annotated[ZoneSettings, Tag("zone")] | Annotated[Polygon, Tag("polygon")], Discriminator(_is_named)]
+"""A polygon with a name, or a plain one."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +91,7 @@ class CameraSettings:
     """When the first picture was taken, with its offset from UTC; by default its arrival."""
     zone: str = "UTC"
     """The time zone of ``timestamp_local``, such as Europe/Moscow."""
-    include: tuple[Polygon, ...] = ()
+    include: tuple[Include, ...] = ()
     """A plate counts if its centre is in one of these; by default everywhere."""
     masks: tuple[Polygon, ...] = ()
     """Areas where neither plates nor motion count."""
@@ -92,10 +115,11 @@ class CameraSettings:
             object.__setattr__(self, "id", _name_of(address))
         if not _NAME.fullmatch(self.id):
             raise InputError(f"camera {excerpt(repr(self.id))}: id: expected 1 to 64 letters, digits, '.', '_' or '-'")
-        for name in ("include", "masks"):
-            for polygon in getattr(self, name):
-                if len(polygon) < 3 or not all(0 <= x <= 1 and 0 <= y <= 1 for x, y in polygon):
-                    self._refuse(name, "three or more points x, y in shares of width and height, 0..1", polygon)
+        for polygon in self.included:
+            self._check_polygon("include", polygon)
+        for polygon in self.masks:
+            self._check_polygon("masks", polygon)
+        self._check_zones()
         if self.fps is not None and not 0 < self.fps <= 1000:
             self._refuse("fps", "more than 0", self.fps)
         if not 0.5 <= self.silence <= 3600:
@@ -119,6 +143,16 @@ class CameraSettings:
             self._refuse("zone", "a name such as Europe/Moscow", self.zone)
 
     @property
+    def included(self) -> tuple[Polygon, ...]:
+        """The polygons of `include`, with and without a name."""
+        return tuple(each.polygon if isinstance(each, ZoneSettings) else each for each in self.include)
+
+    @property
+    def zones(self) -> tuple[ZoneSettings, ...]:
+        """The polygons that have a name."""
+        return tuple(each for each in self.include if isinstance(each, ZoneSettings))
+
+    @property
     def address(self) -> SourceAddress:
         """The parsed source."""
         return parse_source(self.source)
@@ -138,6 +172,23 @@ class CameraSettings:
         """The width of the whole picture in heights; None: what the stream says."""
         return None if self.aspect is None else parse_aspect(self.aspect)
 
+    def _check_polygon(self, name: str, polygon: Polygon) -> None:
+        if len(polygon) < 3 or not all(0 <= x <= 1 and 0 <= y <= 1 for x, y in polygon):
+            self._refuse(name, "three or more points x, y in shares of width and height, 0..1", polygon)
+
+    def _check_zones(self) -> None:
+        names = [zone.name for zone in self.zones]
+        for name, count in Counter(names).items():
+            if not _NAME.fullmatch(name):
+                self._refuse("include", "a name of 1 to 64 letters, digits, '.', '_' or '-'", name)
+            if count > 1:
+                self._refuse("include", "different names", name)
+        for zone in self.zones:
+            if len(zone.polygon) > _MOST_POINTS:
+                self._refuse(f"include: zone {zone.name}", f"{_MOST_POINTS} points or fewer", len(zone.polygon))
+            if crosses_itself(zone.polygon):
+                self._refuse(f"include: zone {zone.name}", "a polygon whose sides do not cross", zone.polygon)
+
     def _refuse(self, name: str, expected: str, got: object) -> None:
         raise InputError(f"camera {self.id}: {name}: expected {expected}, got {excerpt(repr(got))}")
 
@@ -147,7 +198,7 @@ class WatcherSettings:
     """Settings for all cameras of a watcher."""
 
     cars: CarSettings = field(default_factory=CarSettings)
-    """Its lines are replaced by those of each camera."""
+    """Its lines and zones are replaced by those of each camera."""
     gate: GateSettings = field(default_factory=GateSettings)
     scheme: PlateScheme | None = None
     """The plates that the reader reads; by default all countries."""

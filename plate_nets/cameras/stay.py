@@ -13,6 +13,7 @@ from plate_nets.cameras.tally import Tally
 from plate_nets.cameras.tracking import Track, TrackerSettings
 from plate_nets.cameras.vehicles import Sights, VehicleSettings, VehicleTrack
 from plate_nets.cameras.watch_lists import WatchSettings
+from plate_nets.cameras.zones import Zone, ZoneVisits
 from plate_nets.events.event import Crossed, Crossing, Heading
 from plate_nets.types import Box, Plate
 
@@ -52,6 +53,7 @@ class CarSettings:
     hold: float = 0.3
     unread: bool = False
     lines: tuple[Line, ...] = ()
+    zones: tuple[Zone, ...] = ()
     tracker: TrackerSettings = field(default_factory=TrackerSettings)
     fusion: FusionSettings = field(default_factory=FusionSettings)
     watch: WatchSettings = field(default_factory=WatchSettings)
@@ -66,12 +68,15 @@ class Stay:
         self.track = track
         self.text = ""
         """The text of the last event; empty if none is certain."""
-        self.reported_parked = False
+        self.reported_status = (False, 0)
+        """What the last event said of `status`."""
         self.revision = 0
         self.first_seen = track.first_seen
         self.frames_seen = 1
         self.best, self.best_time = track.plate, track.last_seen
         self.crossings: list[Crossing] = []
+        self.zones = ZoneVisits(settings.zones)
+        self.zones.note(track.centre, track.last_seen)
         self.sights = Sights()
         """Sights of its vehicle, in frames in which the plate clearly belonged to one."""
         self.vehicle_track: VehicleTrack | None = None
@@ -98,6 +103,7 @@ class Stay:
         for line in self._settings.lines:
             if direction := crossed(line, self._last.centre, here.centre):
                 self.crossings.append(Crossing(line.name, direction, datetime.fromtimestamp(here.time, UTC)))
+        self.zones.note(here.centre, here.time)
         self._last = here
         steps = here.steps_from(self._anchor)
         if steps >= _STEP or abs(here.log_height - self._anchor.log_height) >= _STEP_IN_SIZE:
@@ -174,6 +180,7 @@ class Stay:
     def continue_with(self, later: "Stay") -> None:
         """The car was found again as ``later``, a new one, which ends."""
         later.track.evidence.join(self.track.evidence)
+        self.zones.join(later.zones, self.track.last_seen)
         self.track = later.track
         self.frames_seen += later.frames_seen
         self.countries.join(later.countries)
@@ -209,6 +216,11 @@ class Stay:
     def is_parked(self) -> bool:
         """Whether it has been at one place for a while."""
         return self.track.last_seen - self._anchor.time >= self._settings.parked_after
+
+    @property
+    def status(self) -> tuple[bool, int]:
+        """Whether it is parked, and how many visits of zones it has begun: what an update reports besides the text."""
+        return self.is_parked, len(self.zones)
 
     @property
     def direction(self) -> float | None:

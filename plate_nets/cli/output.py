@@ -6,7 +6,7 @@ import json
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,8 @@ from plate_nets.common.extras import needs
 from plate_nets.countries import load_scheme
 from plate_nets.countries.designs import UNKNOWN
 from plate_nets.recognition.encoded import SUFFIXES
-from plate_nets.types import CORNER_COLUMNS, PLATE_COLUMNS, VEHICLE_COLUMNS, Plate, Reading, rounded
+from plate_nets.recognition.reasons import why_unread
+from plate_nets.types import CORNER_COLUMNS, PLATE_COLUMNS, VEHICLE_COLUMNS, Plate, Unread, rounded
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ class LineOutput(Output):
         time = f"{picture.milliseconds:.0f} ms"
         for plate in picture.plates:
             reading = plate.reading
-            text = reading.text or f"unread ({reading.best}?{_why_unread(reading)})"
+            text = reading.text or f"unread ({reading.best}? {_why_unread(plate)})"
             box = ",".join(f"{side:.0f}" for side in plate.box.sides)
             figures = f"confidence {reading.confidence:.3f}  score {plate.score:.3f}  box {box}  {time}"
             own = plate.vehicle
@@ -229,15 +230,17 @@ def _vehicle(plate: Plate) -> dict[str, str]:
     return dict(zip(VEHICLE_COLUMNS, (plate.vehicle.type, f"{plate.vehicle.score:.4f}", *box), strict=True))
 
 
-def _why_unread(reading: Reading) -> str:
-    """Why a reading was not accepted as a text, apart from its confidence; empty if there is no other reason."""
-    if not reading.best or not reading.scheme:
-        return ""
+def _why_unread(plate: Plate) -> Unread:
+    """Why a plate has no text."""
     try:
-        fits = load_scheme(reading.scheme).is_plate(reading.best)
+        scheme = load_scheme(plate.reading.scheme) if plate.reading.scheme else None
     except SchemeError:  # a scheme that only the server has
-        return ""
-    return "" if fits else f" fits no format of {reading.scheme}"
+        scheme = None
+    return why_unread(plate, scheme)
+
+
+def _reason(plate: Plate) -> dict[str, Any] | None:
+    return None if plate.reading.text else asdict(_why_unread(plate))
 
 
 def _record(picture: Picture) -> dict[str, Any]:
@@ -246,5 +249,5 @@ def _record(picture: Picture) -> dict[str, Any]:
     return {
         "file": shown(picture.path),
         "milliseconds": round(picture.milliseconds, 1),
-        "plates": [plate.to_dict() for plate in picture.plates],
+        "plates": [plate.to_dict() | {"unread": _reason(plate)} for plate in picture.plates],
     }

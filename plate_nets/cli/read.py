@@ -49,8 +49,10 @@ from plate_nets.countries.designs import UNKNOWN
 from plate_nets.recognition.encoded import SUFFIXES
 from plate_nets.recognition.left_out import LeftOut
 from plate_nets.recognition.reader import VehicleReader, check_sure
+from plate_nets.recognition.reasons import with_sights
 from plate_nets.triton.server import EmbeddedTriton
 from plate_nets.triton.server.installation import default_kind
+from plate_nets.types import Plate
 
 SOME_FAILED = 1
 
@@ -192,7 +194,7 @@ def read_picture(
     started = time.perf_counter()
     try:
         encoded = read_file(source.path, frame_limits().max_bytes)
-        plates = reader.read(encoded, sure=sure, vehicles=vehicles)
+        plates = _with_sights(encoded, reader.read(encoded, sure=sure, vehicles=vehicles, evidence=True))
     except ServerUnavailable:
         raise
     except ModelDied as error:
@@ -203,6 +205,15 @@ def read_picture(
     except PlateError as error:
         return Picture(source.path, source.name, error=str(error))
     return Picture(source.path, source.name, encoded, tuple(plates), (time.perf_counter() - started) * 1000)
+
+
+def _with_sights(encoded: bytes, plates: Sequence[Plate]) -> Sequence[Plate]:
+    """The plates of a picture, those without a text with what their pixels say; as they are if it cannot be decoded."""
+    try:
+        from plate_nets.recognition.images import load_picture  # imported here: needs OpenCV, which a client lacks
+    except ImportError:
+        return plates
+    return with_sights(lambda: load_picture(encoded, frame_limits()), plates)
 
 
 def _open_reader(

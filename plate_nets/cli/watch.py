@@ -256,17 +256,18 @@ def watch(
             stack.enter_context(recording)
         # Last, because it takes seconds: unwritable files are refused at once
         reader = stack.enter_context(_reader(local, url, protocol, timeout, model_repository, log, schemes))
+        lists = _watch_lists(plan, say)
         watcher = stack.enter_context(
             Watcher(
                 reader,
                 plan.cameras,
-                plan.watching(joined(schemes or default_schemes()), _watch_lists(plan, say)),
+                plan.watching(joined(schemes or default_schemes()), lists),
                 notice=lambda camera, line: say(names.get(camera, camera), line),
                 on_frame=recording.write if recording else None,
             )
         )
         if recorder:
-            recorder.follow(watcher.at_work)
+            recorder.follow(plan.site(watcher.at_work, lists))
         if metrics_port is not None:
             status = WatchStatus(watcher.status, recorder.deliveries if recorder else ())
             endpoint = HealthEndpoint(status, address, metrics_port, status)

@@ -12,15 +12,16 @@ from importlib import resources
 from typing import Any, Final, Literal
 
 from plate_nets.common.errors import ContractError
-from plate_nets.types import Box, Vehicle
+from plate_nets.types import Box, Unread, Vehicle
 
 SCHEMA: Final = "plate-event/1"
 
-LATER = ("vehicle", "country", "ground")
+LATER = ("vehicle", "country", "ground", "zones", "unread")
 """Fields that events of earlier minor versions lack."""
 
 Stage = Literal["provisional", "update", "final"]
-"""The first record of a car; one that differs from the previous one in ``plate`` or ``is_parked``; the last."""
+"""The first record of a car; one that differs from the previous one in ``plate``, in ``is_parked`` or by a
+new visit in ``zones``; the last."""
 Clock = Literal["arrival", "given"]
 """Whether times count from the arrival of the first frame, or from a start given by the user."""
 Heading = Literal["towards", "away"]
@@ -77,6 +78,16 @@ class Crossing:
     direction: Crossed
     timestamp: datetime
     """In UTC."""
+
+
+@dataclass(frozen=True)
+class ZoneVisit:
+    """A zone, a named polygon of the camera, in which the plate's centre was; times in UTC."""
+
+    zone: str
+    entered: datetime
+    left: datetime | None
+    """None while it is there."""
 
 
 @dataclass(frozen=True)
@@ -162,6 +173,9 @@ class PlateEvent:
     """From formats and look, ISO 3166 alpha-2 or "unknown"; None if not requested, or no frame was read."""
     ground: Judged | None = None
     """The colour of the plate's ground, from `plates.designs.GROUNDS`; None if not requested."""
+    zones: tuple[ZoneVisit, ...] = ()
+    unread: Unread | None = None
+    """Why ``plate`` is empty; None if it is not."""
     model: str | None = None
 
     @property
@@ -209,11 +223,14 @@ class PlateEvent:
                 Crossing(each["line"], each["direction"], datetime.fromisoformat(each["timestamp"]))
                 for each in values["crossings"]
             )
+            values["zones"] = tuple(map(_zone_visit, values.get("zones", ())))
             if vehicle := values.get("vehicle"):
                 values["vehicle"] = Vehicle(**vehicle | {"box": _box(vehicle["box"])})
             for name in ("country", "ground"):
                 if judged := values.get(name):
                     values[name] = Judged(**judged)
+            if unread := values.get("unread"):
+                values["unread"] = Unread(**unread | {"number": _finite(unread["number"])})
             if values["corners"] is not None:
                 values["corners"] = tuple((_finite(x), _finite(y)) for x, y in values["corners"])
         except KeyError as error:
@@ -227,6 +244,13 @@ def event_schema() -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) of an event."""
     schema: dict[str, Any] = json.loads(resources.files(__package__).joinpath("plate_event_1.json").read_text("utf-8"))
     return schema
+
+
+def _zone_visit(visit: Mapping[str, Any]) -> ZoneVisit:
+    left = visit["left"]
+    return ZoneVisit(
+        visit["zone"], datetime.fromisoformat(visit["entered"]), None if left is None else datetime.fromisoformat(left)
+    )
 
 
 def _box(sides: Mapping[str, object]) -> Box:

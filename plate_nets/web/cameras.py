@@ -70,7 +70,7 @@ class CameraRoom:
         sinks = (*plan.sinks, SqliteSettings(name="page", path=store))
         self._recorder = Recorder(plan.outbox, sinks, _log.warning, max_bytes=int(plan.outbox_mb * (1 << 20)))
         self._watcher = Watcher(reader, plan.cameras, plan.watching(scheme, lists), on_frame=self._keep)
-        self._recorder.follow(self._watcher.at_work)
+        self._recorder.follow(plan.site(self._watcher.at_work, lists))
         self._events = iter(self._watcher)
         self._ending = threading.Event()
         self._thread = LastingThread("cameras", self._record_next, ending=self._ending)

@@ -27,9 +27,9 @@ from playwright.sync_api import (
     expect,
 )
 
-from plate_nets.events.event import Judged
+from plate_nets.events.event import Candidate, Judged
 from plate_nets.recognition.geometry import resize
-from plate_nets.types import PLATE_COLUMNS, Box, Frame, Vehicle
+from plate_nets.types import PLATE_COLUMNS, Box, Frame, Unread, Vehicle
 from tests.clips import passing, write_clip
 from tests.events import event, later
 from tests.frames import Placed, compose, encode
@@ -335,6 +335,27 @@ def test_events_arrive_and_can_be_searched_and_corrected(browser: Browser, seen:
         expect(entry.locator("tbody")).to_contain_text("<i>Eve</i>")
         entry.get_by_role("button", name="Remove: M333MM99").click()
         expect(entry.locator("tbody tr")).to_have_count(1)
+        assert faults == []
+
+
+@pytest.mark.parametrize(
+    ("locale", "says"),
+    [
+        ("en-GB", "Not read too low 6 px · maybe A001BC77 0.41"),
+        ("ru-RU", "Не прочитан слишком мелкий 6 пикс. · возможно A001BC77 0,41"),
+    ],
+)
+def test_an_event_without_a_text_says_why(browser: Browser, seen: Seen, locale: str, says: str) -> None:
+    read = event(1)
+    candidates = (Candidate(read.plate, 0.41, True),)
+    seen.write(replace(read, plate="", score=0.0, unread=Unread("too_low", 6, "px"), candidates=candidates), event(2))
+    url = str(seen.client.base_url)
+    with browser.new_context(base_url=url, viewport=PHONE, locale=locale) as context:
+        faults = watch(context, url)
+        page = opened(context, "/#live")
+        expect(page.locator(".event")).to_have_count(2)
+        expect(page.locator(".event-unread")).to_have_text(says)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         assert faults == []
 
 

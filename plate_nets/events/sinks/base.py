@@ -3,8 +3,9 @@
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from plate_nets.common.contexts import Closing
@@ -49,6 +50,20 @@ class Notes:
         self._text = text
 
 
+@dataclass(frozen=True)
+class Site:
+    """Where events come from, for sinks that tell more than events."""
+
+    cameras: Callable[[], Mapping[str, bool]]
+    """Whether pictures come, by the cameras' ids."""
+    zones: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The names of the zones, by the cameras' ids."""
+    lists: Sequence[str] = ()
+    """The names of the watch lists."""
+    pictures: Path | None = None
+    """The folder of the pictures that events name."""
+
+
 class Sink(Closing, ABC):
     """Takes records; after a fault a batch may be sent again, in the same order."""
 
@@ -64,8 +79,8 @@ class Sink(Closing, ABC):
     def begin(self, notes: Notes) -> None:
         """Called once, before anything else, with what the sink wrote in earlier runs."""
 
-    def follow(self, cameras: Callable[[], Mapping[str, bool]]) -> None:
-        """Called once the cameras are known: ``cameras()`` says by their ids whether pictures come."""
+    def follow(self, site: Site) -> None:
+        """Called once the cameras are known."""
 
     def connect(self) -> None:
         """Called until it succeeds before anything is sent, and again while there is nothing to send.

@@ -2,13 +2,13 @@
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
 from plate_nets.common.errors import RecordRefused, SinkError
 from plate_nets.common.threads import FIRST_PAUSE, LastingThread, cause
-from plate_nets.events.sinks.base import Record, Sink
+from plate_nets.events.sinks.base import Record, Sink, Site
 from plate_nets.events.sinks.outbox import Outbox
 
 
@@ -93,9 +93,9 @@ class Delivery:
             cause(error) if error else None,
         )
 
-    def follow(self, cameras: Callable[[], Mapping[str, bool]]) -> None:
+    def follow(self, site: Site) -> None:
         """See `Sink.follow`."""
-        self._sink.follow(cameras)
+        self._sink.follow(site)
 
     def finish(self) -> None:
         """Deliver the remaining records, stopping at the first failed attempt; `join` waits for it."""

@@ -35,9 +35,10 @@ COLUMNS = (
     "id", "revision", "stage", "camera_id", "timestamp", "timestamp_local", "plate", "reading", "score", "dscore",
     "region", "subject", "plate_type", "xmin", "ymin", "xmax", "ymax", "direction", "heading", "speed", "is_parked",
     "dwell_sec", "lists", "image_plate", "image_frame", "vehicle_type", "vehicle_side", "image_vehicle",
+    "zones",
 )  # fmt: skip
-"""Columns of tables; cells are those fields of the event, `lists` the names of the watch lists, separated by spaces.
-Columns are only ever added, at the end."""
+"""Columns of tables; cells are those fields of the event; `lists` and `zones` are names, separated by spaces: those of
+the watch lists, and those of the zones in the order of entering. Columns are only ever added, at the end."""
 _FIRST = COLUMNS[: COLUMNS.index("image_frame") + 1]
 """The columns of 0.3.0."""
 
@@ -55,6 +56,7 @@ def row(event: dict[str, Any]) -> dict[str, Any]:
         "vehicle_type": vehicle.get("type"),
         "vehicle_side": vehicle.get("side"),
         "image_vehicle": images.get("vehicle"),
+        "zones": " ".join(dict.fromkeys(visit["zone"] for visit in event.get("zones", ()))),
     }
 
 

@@ -2,34 +2,32 @@
 
 import contextlib
 import json
-import re
 import secrets
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, get_args
 from urllib.parse import unquote, urlsplit
 
-from paho.mqtt.client import Client, ConnectFlags, MQTTMessage, MQTTMessageInfo
-from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode
-from paho.mqtt.properties import Properties
-from paho.mqtt.reasoncodes import ReasonCode
+from paho.mqtt.client import Client, MQTTMessage
+from paho.mqtt.enums import CallbackAPIVersion
 
 from plate_nets.common.credentials import hide_credentials
 from plate_nets.common.errors import InputError, SinkError
-from plate_nets.events.event import Stage
-from plate_nets.events.sinks.base import Notes, Record, Sink
+from plate_nets.events.sinks.base import Notes, Record, Sink, Site
+from plate_nets.events.sinks.channels import Visits, camera_topic, is_late, list_topic, seen_at, zone_topic
+from plate_nets.events.sinks.home_assistant import Entity, of_camera, of_list
+from plate_nets.events.sinks.mqtt_connection import OFFLINE, ONLINE, QOS, Connection, MqttClient
 
 TIMEOUT = 10.0
 _PORTS = {"mqtt": 1883, "mqtts": 8883}
 _TOPIC = "plates"
-_ONCE_AT_LEAST = 1
-_LONGEST = 4096
-"""Bytes of a packet from a broker; it only sends acknowledgements, which have five, and short statuses."""
 _LONGEST_PAUSE = 4.0
 """Seconds between two attempts to connect, so that Home Assistant is right again soon after its broker is."""
-_ONLINE, _OFFLINE, _CLEARED = "online", "offline", ""
+_CLEARED = ""
+OFF_AFTER = 10
+"""Seconds after which the sensor of a watch list goes off; a rule that waits for it to go on misses cars before."""
 
 
 @dataclass
@@ -40,24 +38,30 @@ class _Memory:
     """Tells this process from others on the broker, and is the same in its next run."""
     retained: list[str] = field(default_factory=list)
     """The topics of messages that the broker keeps."""
+    visits: dict[str, int] = field(default_factory=dict)
+    """How many cars each camera, zone and list had, by topic."""
 
 
 class MqttSink(Sink):
     """Publishes events at QoS 1 under ``<topic>/<camera>/event``, and whether they can come.
+
+    Below ``<topic>/<camera>/zones/<zone>`` are those of a zone. ``<topic>/lists/<list>/event`` has one event of each
+    visit that matches a watch list, and so do the topics below it of a camera, and of a zone of it.
 
     ``<topic>/status``, ``<topic>/status/<process>`` and ``<topic>/<camera>/status`` are "online" or "offline". If a
     connection is lost, the broker publishes "offline" under the first two (the last will). A connection has only one
     will, so there are two connections. If another process says "offline" for what is online here, such as a second one
     with the same topic that ends, this one says "online" again.
 
-    What the broker keeps is cleared once it is no longer true: the announcements of cameras that are gone, and
-    everything below a former topic or prefix.
+    What the broker keeps is cleared once it is no longer true: the announcements of cameras, zones and lists that are
+    gone, and everything below a former topic or prefix.
 
     Args:
         url: ``mqtt://user:password@host:port/topic``, ``mqtts://`` with TLS; without a topic ``plates``.
         discovery: Home Assistant's prefix for discovery; None announces nothing.
         timeout: seconds for connecting, and for each acknowledgement.
-        retain: let the broker keep the last event of each camera.
+        retain: let the broker keep the last event of each camera and zone.
+        off_after: seconds after which the sensor of a watch list goes off.
     """
 
     tick = 0.5
@@ -70,6 +74,7 @@ class MqttSink(Sink):
         timeout: float = TIMEOUT,
         *,
         retain: bool = False,
+        off_after: int = OFF_AFTER,
     ) -> None:
         parts = urlsplit(url)
         try:
@@ -86,15 +91,18 @@ class MqttSink(Sink):
         self._discovery = discovery
         self._timeout = timeout
         self._retain = retain
+        self._off_after = off_after
         self._notes = Notes()
         self._memory: _Memory | None = None
-        self._cameras: Callable[[], Mapping[str, bool]] | None = None
+        self._site: Site | None = None
+        self._cars: Mapping[str, frozenset[str]] = {}
+        """See `Visits.cars`."""
         self._available: dict[str, bool] = {}
         """The cameras to announce; until the cameras are known, those that had events."""
         self._looked: Mapping[str, bool] | None = None
         """What the cameras last said of themselves."""
         self._looked_at = float("-inf")
-        self._connection: _Connection | None = None
+        self._connection: Connection | None = None
         self._said: dict[str, str] = {}
         """What was published on this connection for the broker to keep, by topic."""
         self._contradicted = threading.Event()
@@ -112,8 +120,8 @@ class MqttSink(Sink):
     def begin(self, notes: Notes) -> None:
         self._notes = notes
 
-    def follow(self, cameras: Callable[[], Mapping[str, bool]]) -> None:
-        self._cameras = cameras
+    def follow(self, site: Site) -> None:
+        self._site = site
 
     def connect(self) -> None:
         if time.monotonic() >= self._looked_at + self.tick:
@@ -121,7 +129,7 @@ class MqttSink(Sink):
         self._publish(())
 
     def send(self, records: Sequence[Record]) -> None:
-        if self._cameras is None:
+        if self._site is None:
             self._available |= dict.fromkeys((record.camera_id for record in records), True)
         elif self._looked is None:
             self._look()
@@ -129,16 +137,16 @@ class MqttSink(Sink):
 
     def close(self) -> None:
         if self._connection:
-            offline = [topic for topic in map(self._camera_topic, self._available) if self._said.get(topic) == _ONLINE]
-            self._said |= dict.fromkeys(offline, _OFFLINE)
+            offline = [topic for topic in map(self._status_of, self._available) if self._said.get(topic) == ONLINE]
+            self._said |= dict.fromkeys(offline, OFFLINE)
             with contextlib.suppress(RuntimeError, ValueError):
                 for topic in offline:
-                    self._connection.publish(topic, _OFFLINE, retain=True)
+                    self._connection.publish(topic, OFFLINE, retain=True)
             self._connection.close()
 
     def _look(self) -> None:
-        if self._cameras is not None:
-            before, self._looked, self._looked_at = self._looked or {}, self._cameras(), time.monotonic()
+        if self._site is not None:
+            before, self._looked, self._looked_at = self._looked or {}, self._site.cameras(), time.monotonic()
             # A lost camera is offline one look later, after the events of the cars that were in its view
             self._available = {camera: works or before.get(camera, False) for camera, works in self._looked.items()}
 
@@ -147,48 +155,45 @@ class MqttSink(Sink):
         # A failed connection is not reused: what it still holds would arrive after what is sent now
         connection, self._connection = self._connection or self._connect(), None
         try:
-            said, kept = self._said, self._kept()
+            visits, listed = Visits(self._remembered().visits, self._cars).plus(records)
+            said, kept = self._said, self._kept(visits)
             if self._contradicted.is_set():
                 self._contradicted.clear()
                 # Not what is offline: two processes with the same cameras would answer each other for good
-                for topic in [topic for topic, text in said.items() if text != _OFFLINE]:
+                for topic in [topic for topic, text in said.items() if text != OFFLINE]:
                     del said[topic]
-            events = {camera: f"{self._topic}/{camera}/event" for camera in self._available} if self._retain else {}
-            gone = self._note({*kept, *events.values()})
+            retained = {f"{self._topic}/{each}" for each in self._retained()}
+            gone = self._note({*kept, *retained})
             news = dict.fromkeys(gone, _CLEARED) | {
                 topic: text for topic, text in kept.items() if said.get(topic) != text
             }
             said |= news
             waiting = [connection.publish(topic, text, retain=True) for topic, text in news.items()]
             waiting += [
-                connection.publish(
-                    f"{self._topic}/{record.camera_id}/event", record.document, retain=record.camera_id in events
-                )
-                for record in records
+                connection.publish(topic, payload, retain=topic in retained)
+                for topic, payloads in self._messages(records, listed).items()
+                for payload in payloads
             ]
             for each in waiting:
                 each.wait_for_publish(self._timeout)
                 if not each.is_published():
                     raise SinkError(f"no acknowledgement within {self._timeout:g} s")
-            self._forget(gone)
+            self._remember(gone, visits)
         except (RuntimeError, ValueError, SinkError) as error:
             connection.close()
             raise error if isinstance(error, SinkError) else SinkError(f"connection lost: {error}") from error
         self._connection = connection
 
-    def _kept(self) -> dict[str, str]:
+    def _kept(self, visits: Visits) -> dict[str, str]:
         """What the broker should keep of this process, apart from events: topic -> text."""
-        processes = {self.process_topic: _ONLINE, self.status_topic: _ONLINE}
+        processes = {self.process_topic: ONLINE, self.status_topic: ONLINE}
         texts: dict[str, str] = {}
         if self._looked is None:  # those of the last run, which may not have had an end
             former = {topic for topic in self._remembered().retained if topic.endswith("/status")}
-            texts |= dict.fromkeys(former - set(processes), _OFFLINE)
-        for camera, works in self._available.items():
-            if self._discovery:
-                texts |= {
-                    f"{self._discovery}/{topic}": json.dumps(config) for topic, config in self._announcements(camera)
-                }
-            texts[self._camera_topic(camera)] = _ONLINE if works else _OFFLINE
+            texts |= dict.fromkeys(former - set(processes), OFFLINE)
+        if self._discovery:
+            texts |= self._told(visits)
+        texts |= {self._status_of(camera): ONLINE if works else OFFLINE for camera, works in self._available.items()}
         return texts | processes
 
     def _note(self, topics: set[str]) -> list[str]:
@@ -202,11 +207,13 @@ class MqttSink(Sink):
         # Statuses last: another process with the same camera answers them with an announcement of its own
         return sorted(set(memory.retained) - topics, key=lambda topic: topic.endswith("/status"))
 
-    def _forget(self, topics: Sequence[str]) -> None:
-        """Note that the broker has cleared these topics."""
-        if topics:
-            memory = self._remembered()
-            memory.retained = sorted(set(memory.retained) - set(topics))
+    def _remember(self, cleared: Sequence[str], visits: Visits) -> None:
+        """Note that the broker has cleared these topics and knows these visits."""
+        self._cars = visits.cars
+        memory = self._remembered()
+        if cleared or visits.counts != memory.visits:
+            memory.retained = sorted(set(memory.retained) - set(cleared))
+            memory.visits = dict(visits.counts)
             self._notes.write(json.dumps(asdict(memory)))
 
     def _remembered(self) -> _Memory:
@@ -215,7 +222,7 @@ class MqttSink(Sink):
             self._memory = _Memory(**json.loads(text)) if text else _Memory()
         return self._memory
 
-    def _connect(self) -> "_Connection":
+    def _connect(self) -> Connection:
         shared = self._open(self.status_topic, None, lambda: None)
         try:
             return self._open(self.process_topic, shared, self._begin_again)
@@ -223,153 +230,82 @@ class MqttSink(Sink):
             shared.close()
             raise
 
-    def _open(self, status_topic: str, shared: "_Connection | None", connected: Callable[[], None]) -> "_Connection":
-        client = _Client(CallbackAPIVersion.VERSION2)
+    def _open(self, status_topic: str, shared: Connection | None, connected: Callable[[], None]) -> Connection:
+        client = MqttClient(CallbackAPIVersion.VERSION2)
         client.reconnect_delay_set(1, int(_LONGEST_PAUSE))
         if self._user:
             client.username_pw_set(self._user, self._password)
         if self._encrypted:
             client.tls_set()
-        client.will_set(status_topic, _OFFLINE, _ONCE_AT_LEAST, retain=True)
+        client.will_set(status_topic, OFFLINE, QOS, retain=True)
         heard = []
         if shared is None:  # of the two connections the one that sends no events, in case that others write nonsense
             heard = [f"{self.status_topic}/#", f"{self._topic}/+/status"]
             client.on_message = self._heard
-        return _Connection(client, self._host, self._port, status_topic, self._timeout, shared, heard, connected)
+        return Connection(client, self._host, self._port, status_topic, self._timeout, shared, heard, connected)
 
     def _begin_again(self) -> None:
         """A new connection: the broker may have forgotten everything."""
-        self._said = {self.status_topic: _ONLINE, self.process_topic: _ONLINE}
+        self._said = {self.status_topic: ONLINE, self.process_topic: ONLINE}
 
     def _heard(self, client: Client, data: object, message: MQTTMessage) -> None:
         """Another process has said something about its status or ours, or the broker our last will."""
         text, ours = message.payload.decode(errors="replace"), self._said.get(message.topic)
         of_process = message.topic.startswith(f"{self.status_topic}/")
-        if not message.retain and text not in (_ONLINE, ours) and (ours or of_process):
+        if not message.retain and text not in (ONLINE, ours) and (ours or of_process):
             self._contradicted.set()
 
-    def _camera_topic(self, camera: str) -> str:
-        return f"{self._topic}/{camera}/status"
+    def _status_of(self, camera: str) -> str:
+        return f"{self._topic}/{camera_topic(camera)}/status"
 
-    def _announcements(self, camera: str) -> list[tuple[str, dict[str, Any]]]:
-        """Topics below the prefix, and configurations (home-assistant.io/integrations/mqtt) of a sensor with the last
-        plate and of an event entity, which changes with each event."""
-        topic = f"{self._topic}/{camera}/event"
-        name = f"{self._topic}_{camera}"
-        # Home Assistant ignores topics with any other character, such as the dots of a camera's address
-        object_id = re.sub(r"[^a-zA-Z0-9_-]", lambda found: f"-{ord(found[0]):x}-", name)
-        # Whoever clears a retained event sends an empty one
-        common = {
-            "unique_id": name,
-            "state_topic": topic,
-            "availability": [{"topic": self.process_topic}, {"topic": self._camera_topic(camera)}],
-            "availability_mode": "all",
-            "icon": "mdi:car",
-            "device": {"identifiers": [name], "name": f"Camera {camera}", "manufacturer": "plate-nets"},
-        }
-        sensor = {
-            "name": "Last plate",
-            "value_template": "{{ value_json.plate if value_json is defined }}",
-            "json_attributes_topic": topic,
-        }
-        event = {
-            "name": "Plate event",
-            "event_types": [*get_args(Stage)],
-            "value_template": "{{ dict(value_json, event_type=value_json.stage) | tojson if value_json is defined }}",
-        }
-        return [(f"sensor/{object_id}/config", common | sensor), (f"event/{object_id}/config", common | event)]
+    def _told(self, visits: Visits) -> dict[str, str]:
+        """What Home Assistant is told: topic -> text."""
+        site, entities = self._site, list[Entity]()
+        for camera in self._available:
+            online, zones = (self.process_topic, self._status_of(camera)), self._zones(camera)
+            entities += of_camera(self._topic, camera, zones, online, pictures=bool(site and site.pictures))
+        for name in site.lists if site else ():
+            entities += of_list(self._topic, name, (self.process_topic,), self._off_after)
+        texts = {f"{self._discovery}/{topic}": json.dumps(config) for topic, config in entities}
+        counted = [*self._places(), *map(list_topic, site.lists if site else ())]
+        return texts | {f"{self._topic}/{each}/visits": str(visits.counts.get(each, 0)) for each in counted}
 
+    def _zones(self, camera: str) -> Sequence[str]:
+        return self._site.zones.get(camera, ()) if self._site else ()
 
-class _Client(Client):
-    """paho's client would read a packet of 256 MB into memory, and would reconnect after it was closed."""
+    def _retained(self) -> list[str]:
+        """The topics of events and pictures that the broker keeps, below the sink's."""
+        kinds = ("event", *(("picture",) if self._site and self._site.pictures and self._discovery else ()))
+        return [f"{place}/{kind}" for place in self._places() for kind in kinds] if self._retain else []
 
-    ended = False
-    flooded = False
-    """Whether a connection ended because of a long packet."""
+    def _places(self) -> list[str]:
+        """The topics of the cameras and their zones, below the sink's."""
+        return [
+            topic
+            for camera in self._available
+            for topic in (camera_topic(camera), *(zone_topic(camera, zone) for zone in self._zones(camera)))
+        ]
 
-    def reconnect(self) -> MQTTErrorCode:
-        code = super().reconnect()
-        if self.ended:  # closed while connecting, when there was no connection to close yet
-            self.disconnect()
-        return code
+    def _messages(self, records: Sequence[Record], new: Sequence[tuple[str, Record]]) -> dict[str, list[str | bytes]]:
+        """What to publish of these records and of the visits that begin with them: topic -> payloads, in order."""
+        messages = defaultdict[str, list[str | bytes]](list)
+        for record in records:
+            picture = self._picture(record)
+            for topic in seen_at(record):
+                messages[f"{self._topic}/{topic}/event"].append(record.document)
+                if picture:  # after an outage, only the last of many
+                    messages[f"{self._topic}/{topic}/picture"] = [picture]
+        for topic, record in new:
+            if not is_late(record):
+                messages[f"{self._topic}/{topic}/event"].append(record.document)
+        return messages
 
-    def _sock_recv(self, bufsize: int) -> bytes:
-        if bufsize > _LONGEST:
-            self.flooded = True
-            raise ConnectionAbortedError("the broker sends more than acknowledgements")
-        return super()._sock_recv(bufsize)
-
-
-class _Connection:
-    """One connection to a broker, opened at once.
-
-    Args:
-        status_topic: gets "online" at each connection, and "offline" at the end.
-        shared: a second connection, closed together with this one.
-        heard: topics to subscribe to, unless a message there is too long.
-        connected: called at each connection.
-
-    Raises:
-        SinkError: the broker does not answer or refuses.
-    """
-
-    def __init__(
-        self,
-        client: "_Client",
-        host: str,
-        port: int,
-        status_topic: str,
-        timeout: float,
-        shared: "_Connection | None",
-        heard: Sequence[str],
-        connected: Callable[[], None],
-    ) -> None:
-        self._client = client
-        self._status_topic = status_topic
-        self._shared = shared
-        self._heard = heard
-        self._at_connection = connected
-        self._answered = threading.Event()
-        self._refusal: str | None = None
-        client.on_connect = self._connected
-        client.on_connect_fail = lambda _client, _data: self._answered.set()
-        client.connect_timeout = timeout
-        try:
-            client.connect(host, port)
-        except (OSError, ValueError) as error:
-            raise SinkError(f"no answer: {getattr(error, 'strerror', None) or error}") from error
-        client.loop_start()
-        if not self._answered.wait(timeout):
-            self._refusal = f"no answer within {timeout:g} s"
-        if self._refusal:
-            self._end()
-            raise SinkError(self._refusal)
-
-    def publish(self, topic: str, text: str, *, retain: bool = False) -> MQTTMessageInfo:
-        """Publish; raises RuntimeError or ValueError if the connection is lost."""
-        return self._client.publish(topic, text, _ONCE_AT_LEAST, retain)
-
-    def close(self) -> None:
-        """Publish "offline" if still possible, and disconnect."""
-        self._end()
-        if self._shared:
-            self._shared.close()
-
-    def _end(self) -> None:
-        with contextlib.suppress(RuntimeError, ValueError):
-            self.publish(self._status_topic, _OFFLINE, retain=True).wait_for_publish(1)
-        self._client.ended = True
-        self._client.disconnect()
-        self._client.loop_stop()
-
-    def _connected(
-        self, client: Client, data: object, flags: ConnectFlags, reason: ReasonCode, properties: Properties | None
-    ) -> None:
-        if reason.is_failure:
-            self._refusal = f"the broker refuses: {reason}"
-        else:  # also after each reconnection, because the last will was published
-            self.publish(self._status_topic, _ONLINE, retain=True)
-            for topic in () if self._client.flooded else self._heard:
-                client.subscribe(topic, _ONCE_AT_LEAST)
-            self._at_connection()
-        self._answered.set()
+    def _picture(self, record: Record) -> bytes | None:
+        """The frame of the best moment, if there is one and Home Assistant is told."""
+        name: str | None = record.event["images"]["frame"]
+        folder = self._site.pictures if self._site and self._discovery else None
+        if name is None or folder is None:
+            return None
+        with contextlib.suppress(OSError):  # deleted, because it was old
+            return (folder / name).read_bytes()
+        return None

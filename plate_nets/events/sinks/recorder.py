@@ -1,11 +1,12 @@
 """Puts events into the outbox, and delivers them from there to every sink."""
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from plate_nets.common.errors import InputError, SinkError
 from plate_nets.events.event import PlateEvent
+from plate_nets.events.sinks.base import Site
 from plate_nets.events.sinks.delivery import Delivery, finish_all
 from plate_nets.events.sinks.outbox import MAX_BYTES, Outbox
 from plate_nets.events.sinks.settings import SinkSettings, open_sink
@@ -57,10 +58,10 @@ class Recorder:
             if not failed:
                 self._notice(f"{error}; events are kept in memory")
 
-    def follow(self, cameras: Callable[[], Mapping[str, bool]]) -> None:
-        """Let the sinks know the cameras: ``cameras()`` says by their ids whether pictures come."""
+    def follow(self, site: Site) -> None:
+        """Let the sinks know where events come from."""
         for each in self.deliveries:
-            each.follow(cameras)
+            each.follow(site)
 
     def close(self) -> None:
         """Give the sinks ten seconds to take the remaining records; the rest stays in the outbox."""

@@ -9,12 +9,13 @@ from pydantic import Field
 from plate_nets.common.errors import InputError
 from plate_nets.events.sinks.base import Sink
 from plate_nets.events.sinks.files import CsvSink, JsonlSink, ParquetSink
-from plate_nets.events.sinks.mqtt import MqttSink
+from plate_nets.events.sinks.mqtt import OFF_AFTER, MqttSink
 from plate_nets.events.sinks.sqlite import SqliteSink
 from plate_nets.events.sinks.webhook import WebhookSink
 
 _LONGEST = 36_500
 """Days; an upper limit for any retention."""
+_LONGEST_ON = 86_400
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +86,13 @@ class MqttSettings(_Common):
     url: str = field(repr=False)
     discovery: str | None = "homeassistant"
     retain: bool = False
-    """Let the broker keep the last event of each camera."""
+    """Let the broker keep the last event of each camera and zone."""
+    off_after: int = OFF_AFTER
+    """Seconds after which the sensor of a watch list goes off."""
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.off_after <= _LONGEST_ON:
+            raise InputError(f"mqtt: off_after: expected 1 to {_LONGEST_ON} s, got {self.off_after}")
 
 
 SinkSettings = Annotated[
@@ -113,4 +120,4 @@ def open_sink(settings: SinkSettings) -> Sink:
         case WebhookSettings():
             return WebhookSink(settings.url, settings.secret, settings.headers)
         case MqttSettings():
-            return MqttSink(settings.url, settings.discovery, retain=settings.retain)
+            return MqttSink(settings.url, settings.discovery, retain=settings.retain, off_after=settings.off_after)

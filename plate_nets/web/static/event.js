@@ -1,5 +1,5 @@
 // An event as a row: plate, time, camera, heading, vehicle and watch lists, and the form to correct its text.
-import { api, icon, language, make, say, text, textOr } from "./common.js";
+import { api, icon, language, make, number, say, text, textOr } from "./common.js";
 import { plateSign } from "./plate.js";
 
 const ARROWS = { towards: "↓", away: "↑" };
@@ -30,6 +30,7 @@ export function eventRow(event, { plain = false, act = null } = {}) {
       event.stage === "provisional" ? make("span", { class: "pill", data: { level: "middle" } }, text("live.provisional")) : null,
       ...event.watch.map((match) => make("span", { class: "pill", data: { level: "low" } }, [match.list, match.label].filter(Boolean).join(": "))),
     ),
+    event.unread && !event.correction ? unread(event) : "",
     plain ? "" : editor(event, row),
   );
   return row;
@@ -38,6 +39,19 @@ export function eventRow(event, { plain = false, act = null } = {}) {
 const hint = (shown) => (shown ? make("span", { class: "hint" }, shown) : null);
 const vehicle = ({ type, side }) =>
   [textOr(`vehicles.${type}`, type), side ? text(`sides.${side}`) : ""].filter(Boolean).join(", ");
+
+/** Why the plate has no text, and what it may be. */
+function unread({ unread: { reason, number: counted, unit }, candidates }) {
+  const why = [textOr(`reasons.${reason}`, reason), number(counted, unit ? 0 : 2), unit && textOr(`reasons.${unit}`, unit)];
+  const maybe = candidates.slice(0, 3).map(({ plate, score }) => `${plate} ${number(score, 2)}`);
+  return make(
+    "div",
+    { class: "event-unread hint" },
+    make("strong", {}, text("live.not_read")),
+    ` ${why.filter(Boolean).join(" ")}`,
+    maybe.length ? make("span", { class: "event-maybe" }, ` · ${text("live.maybe")} ${maybe.join(", ")}`) : "",
+  );
+}
 
 function crop(event) {
   const box = make("div", { class: "event-crop" });

@@ -15,6 +15,7 @@ from plate_nets.cameras.fusion import FusionSettings
 from plate_nets.cameras.plate_events import Camera
 from plate_nets.cameras.stay import CarSettings, Line
 from plate_nets.cameras.watch_lists import WatchList
+from plate_nets.cameras.zones import Zone
 from plate_nets.countries import PlateScheme, joined, load_schemes
 from plate_nets.events.event import PlateEvent, event_schema
 from plate_nets.types import Plate
@@ -47,7 +48,7 @@ def test_a_passing_car_is_reported_early_and_at_the_end(rate: float) -> None:
 
 
 def test_every_event_fits_the_schema_and_survives_json() -> None:
-    settings = CarSettings(lines=(Line("entry", (640.0, 0.0), (640.0, 720.0)),))
+    settings = CarSettings(lines=(Line("entry", (640.0, 0.0), (640.0, 720.0)),), zones=(upright("left", 0, 640),))
     events = watch(lambda time: [*passing(ONE, time), plate(OTHER, 800, 500)], 14, 10, settings)
     assert {event.stage for event in events} == {"provisional", "update", "final"}
     validator = Draft202012Validator(event_schema(), format_checker=Draft202012Validator.FORMAT_CHECKER)
@@ -56,6 +57,7 @@ def test_every_event_fits_the_schema_and_survives_json() -> None:
         validator.validate(record)
         schema = event_schema()
         assert set(record) == set(schema["properties"])
+        assert (event.unread is None) == bool(event.plate)
         assert PlateEvent.from_dict(record).to_dict() == record
 
 
@@ -321,6 +323,52 @@ def test_a_crossing_has_a_direction() -> None:
     assert watch(lambda time: passing(ONE, time), 4, 25, CarSettings(lines=(beside,)))[-1].crossings == ()
 
 
+def upright(name: str, left: float, right: float) -> Zone:
+    """A zone as high as the picture."""
+    return Zone(name, ((left, 0.0), (right, 0.0), (right, 720.0), (left, 720.0)))
+
+
+def visits(event: PlateEvent) -> list[tuple[str, float | None, float | None]]:
+    """Zones with the seconds at which the car entered and left."""
+    return [(each.zone, seconds(each.entered), seconds(each.left)) for each in event.zones]
+
+
+def seconds(moment: datetime | None) -> float | None:
+    return None if moment is None else round(moment.timestamp() - T0, 1)
+
+
+def test_an_event_says_when_its_car_entered_and_left_zones() -> None:
+    zones = (upright("in", 0, 350), upright("wide", 300, 1100), upright("far", 2000, 2100))
+    events = watch(lambda time: passing(ONE, time), 4, 25, CarSettings(zones=zones))
+    # Of 500 px/s from 100; at the first event, after 0.3 s, it is in one zone
+    assert [event.stage for event in events] == ["provisional", "update", "final"]
+    assert visits(events[0]) == [("in", 0.0, None)]
+    assert visits(events[1]) == [("in", 0.0, None), ("wide", 0.4, None)]
+    assert visits(events[-1]) == [("in", 0.0, 0.5), ("wide", 0.4, 2.0)]
+    assert watch(lambda time: passing(ONE, time), 4)[-1].zones == ()
+
+
+def test_a_car_on_the_border_of_a_zone_visits_it_once() -> None:
+    def shaking(time: float) -> list[Plate]:
+        return [plate(ONE, 300 + 20 * math.sin(9 * time) + 300 * max(0, time - 3))]
+
+    events = watch(shaking, 6, 25, CarSettings(zones=(upright("in", 0, 300),)))
+    ((zone, entered, left),) = visits(events[-1])
+    assert (zone, entered) == ("in", 0.0) and left == pytest.approx(3, abs=0.4)
+
+
+def test_a_car_that_returns_visits_a_zone_again() -> None:
+    def twice(time: float) -> list[Plate]:
+        return [*passing(ONE, time), *passing(ONE, time, start=20)]
+
+    settings = CarSettings(zones=(upright("in", 0, 350),))
+    events = watch(twice, 24, 25, settings)
+    assert len({event.id for event in events}) == 1
+    assert visits(events[-1]) == [("in", 0.0, 0.5), ("in", 20.0, 20.5)]
+    hidden = watch(lambda time: [] if 1 < time < 1.5 else [plate(ONE, 200 + time)], 4, 25, settings)
+    assert visits(hidden[-1]) == [("in", 0.0, 4.0)]
+
+
 def test_speed_and_direction_are_those_of_the_way() -> None:
     event = watch(lambda time: [plate(ONE, 100 + 211.2 * time)], 3, 25)[-1]  # a plate is 105.6 px wide
     assert event.speed == pytest.approx(2.0, rel=0.1)
@@ -375,6 +423,7 @@ def test_a_car_without_a_certain_text_has_an_event_if_requested() -> None:
     assert (event.stage, event.plate, event.score, event.reading, event.characters) == ("final", "", 0.0, ONE, ())
     assert [each.plate for each in event.candidates[:2]] == [ONE, "A123KC77"]
     assert 0.5 < event.candidates[0].score < 0.99 and event.watch == ()
+    assert event.unread is not None and event.unread.reason == "unsure"
     Draft202012Validator(event_schema()).validate(json.loads(event.to_json()))
     assert cars.update([noise(300, 400, seed=1)], T0 + 5) == [] == cars.finish()
 

@@ -18,7 +18,7 @@ from plate_nets.cameras.analysis import AnalysedFrame
 from plate_nets.cameras.overlay import Overlay
 from plate_nets.cameras.pictures import PictureSettings
 from plate_nets.cameras.recording import Recording
-from plate_nets.cameras.settings import CameraSettings, WatcherSettings
+from plate_nets.cameras.settings import CameraSettings, WatcherSettings, ZoneSettings
 from plate_nets.cameras.watch_lists import WatchList
 from plate_nets.cameras.watcher import Watcher
 from plate_nets.common.errors import InputError, ServerUnavailable, SourceError
@@ -162,7 +162,11 @@ def test_masks_regions_and_least_height_choose_plates(reader: LocalReader, clip:
         replace(settings, least_height=60),
     ):
         assert list(Watcher(reader, chosen)) == []
-    assert finals(list(Watcher(reader, replace(settings, include=(everywhere,), masks=(top,))))) == [TEXT]
+    named = (ZoneSettings("road", everywhere), ZoneSettings("sky", top))
+    events = list(Watcher(reader, replace(settings, include=named, masks=(top,))))
+    assert finals(events) == [TEXT]
+    (visit,) = events[-1].zones
+    assert (visit.zone, visit.entered, visit.left) == ("road", events[-1].first_seen, events[-1].last_seen)
 
 
 def test_frames_without_motion_are_rarely_read(reader: LocalReader, tmp_path: Path) -> None:

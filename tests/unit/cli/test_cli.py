@@ -33,7 +33,7 @@ from plate_nets.triton.supervision.events import Status
 from plate_nets.triton.supervision.health_endpoint import HealthEndpoint
 from plate_nets.triton.supervision.metrics import StatusCollector
 from plate_nets.types import CORNER_COLUMNS, PLATE_COLUMNS, VEHICLE_COLUMNS, Box, Plate, Reading
-from tests.frames import compose, encode
+from tests.frames import Placed, compose, encode
 
 CORNERS = (10.04, 20, 59, 21, 60, 31, 11, 30)
 READ = Plate(
@@ -55,7 +55,9 @@ class FakeClient:
     def __exit__(self, *_: object) -> None:
         return None
 
-    def read(self, image: bytes, sure: float | None = None, vehicles: bool = False) -> list[Plate]:
+    def read(
+        self, image: bytes, *, evidence: bool = False, sure: float | None = None, vehicles: bool = False
+    ) -> list[Plate]:
         asked.append(sure)
         answer = self.answers.get(image, InputError("image: expected a picture"))
         if isinstance(answer, Exception):
@@ -98,7 +100,7 @@ def test_one_line_per_plate_is_printed(run: Run, car: Path) -> None:
     assert result.exit_code == 0
     first, second = (line.removeprefix(f"{car}: ").rsplit("  ", 1)[0] for line in result.stdout.splitlines())
     assert first == "A123BC77  confidence 0.988  score 0.912  box 10,20,60,31"
-    assert second == "unread (A12?)  confidence 0.250  score 0.500  box 1,2,3,4"
+    assert second == "unread (A12? too_low 1 px)  confidence 0.250  score 0.500  box 1,2,3,4"
     assert all(line.endswith(" ms") for line in result.stdout.splitlines())
 
 
@@ -223,15 +225,15 @@ def test_a_run_with_plates_of_one_country_says_how_to_name_it(run: Run, car: Pat
 @pytest.mark.parametrize(
     ("reading", "says"),
     [
-        (Reading("", "K646CE71", 0.998, scheme="kazakhstan"), "unread (K646CE71? fits no format of kazakhstan)  conf"),
-        (Reading("", "K646CE71", 0.4, scheme="russia"), "unread (K646CE71?)  conf"),
-        (Reading("", "K646CE71", 0.998, scheme="of-the-server"), "unread (K646CE71?)  conf"),
+        (Reading("", "K646CE71", 0.998, scheme="kazakhstan"), "unread (K646CE71? no_format 1)  conf"),
+        (Reading("", "K646CE71", 0.4, scheme="russia"), "unread (K646CE71? unsure 0.4)  conf"),
+        (Reading("", "K646CE71", 0.998, scheme="of-the-server"), "unread (K646CE71? unsure 1)  conf"),
     ],
 )
-def test_the_reason_why_a_certain_reading_is_not_a_text_is_shown(
-    run: Run, car: Path, reading: Reading, says: str
-) -> None:
-    result = run(car, answers={PICTURE: [Plate(Box(1, 2, 3, 4), 0.5, reading)]})
+def test_the_reason_why_a_plate_has_no_text_is_shown(run: Run, car: Path, reading: Reading, says: str) -> None:
+    placed = Placed("K646CE71", 40, 40, width=120)
+    car.write_bytes(picture := encode(compose(120, 240, [placed])))
+    result = run(car, answers={picture: [Plate(placed.box, 0.5, reading)]})
     assert f"car.jpg: {says}" in result.stdout
 
 
@@ -288,6 +290,7 @@ def test_json_is_one_array(run: Run, car: Path, tmp_path: Path) -> None:
             "format": "private",
             "scheme": "",
             "vehicle": None,
+            "unread": None,
         },
         {
             "text": "",
@@ -299,6 +302,7 @@ def test_json_is_one_array(run: Run, car: Path, tmp_path: Path) -> None:
             "format": "",
             "scheme": "",
             "vehicle": None,
+            "unread": {"reason": "too_low", "number": 1.0, "unit": "px"},
         },
     ]
     assert bad == {

@@ -267,6 +267,14 @@ def test_every_file_may_be_in_a_folder_of_any_name(clip: Path) -> None:
     assert [each.name for each in Path().iterdir()] == [ODD_FOLDER.parts[0]], "nothing is written elsewhere"
 
 
+AREA = "polygon: [[0, 0], [1, 0], [1, 1]]"
+
+
+def zones(items: str) -> str:
+    """A cameras.yaml with these zones."""
+    return f"cameras: [{{source: a.mp4, include: [{items}]}}]"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -305,8 +313,27 @@ def test_every_file_may_be_in_a_folder_of_any_name(clip: Path) -> None:
         ),
         ("cameras: [{source: a.mp4, silence: .nan}]", "camera a: silence: expected 0.5 to 3600 s, got nan"),
         ("cameras: [{source: a.mp4, least_height: .nan}]", "camera a: least_height: expected 0 px or more, got nan"),
+        (
+            "cameras: [{source: a.mp4}]\nsinks: [{type: mqtt, url: 'mqtt://a/b', off_after: 0}]",
+            "cameras.yaml: mqtt: off_after: expected 1 to 86400 s, got 0",
+        ),
         ("cameras: [{source: a.mp4}]\nmemory: -5", "cameras.yaml: memory: expected a number of 0 or more, got -5"),
         ("cameras: [{source: a.mp4}]\nkeep_days: .inf", "keep_days: expected a number of 0 or more, got inf"),
+        (
+            zones("{name: in, polygon: [[0, 0], [1, 1], [1, 0], [0, 1]]}"),
+            "include: zone in: expected a polygon whose sides",
+        ),
+        (zones("{name: in, polygon: [[0, 0], [1, 1]]}"), "camera a: include: expected three or more points"),
+        (
+            zones(f"{{name: in, polygon: [{'[0, 0],' * 600}]}}"),
+            "include: zone in: expected 500 points or fewer, got 600",
+        ),
+        (zones(f"{{name: in, {AREA}}}, {{name: in, {AREA}}}"), "camera a: include: expected different names, got 'in'"),
+        (zones(f"{{name: '', {AREA}}}"), "camera a: include: expected a name of 1 to 64 letters, digits"),
+        (zones(f"{{name: a/b, {AREA}}}"), "camera a: include: expected a name of 1 to 64 letters, digits"),
+        (zones(f"{{{AREA}}}"), "cameras.0.include.0.zone.name: missing"),
+        (zones(f"{{name: in, {AREA}, colour: red}}"), "cameras.0.include.0.zone.colour: unknown key"),
+        (zones("up"), "cameras.0.include.0.polygon: Input should be a valid tuple"),
         ("cameras: [{source: a.mp4, source: b.mp4}]", "cameras.yaml, line 1: expected YAML: duplicate key source"),
     ],
 )

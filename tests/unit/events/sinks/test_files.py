@@ -4,16 +4,18 @@ import csv
 import json
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from pyarrow import parquet
 
 from plate_nets.common.errors import InputError, SinkError
+from plate_nets.events.event import ZoneVisit
 from plate_nets.events.sinks.base import Record
 from plate_nets.events.sinks.files import COLUMNS, CsvSink, JsonlSink, ParquetSink
 from tests.disk import SmallDisk
-from tests.events import event
+from tests.events import MOMENT, event
 
 LINES = [JsonlSink, CsvSink]
 """The sinks whose files grow."""
@@ -48,11 +50,15 @@ def test_a_table_has_a_header_once(tmp_path: Path) -> None:
     for number in range(2):
         with CsvSink(path) as sink:
             sink.send(records(number))
+    zones = tuple(ZoneVisit(zone, MOMENT, None) for zone in ("drive", "gate", "drive"))
+    with CsvSink(path) as sink:
+        sink.send([Record(3, event(2).key, "gate", replace(event(2), zones=zones).to_json())])
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert tuple(rows[0]) == COLUMNS
-    assert [row["plate"] for row in rows] == ["A000BC77", "A001BC77"]
+    assert [row["plate"] for row in rows] == ["A000BC77", "A001BC77", "A002BC77"]
     assert (rows[0]["lists"], rows[0]["xmax"], rows[0]["subject"]) == ("staff", "110", "77")
+    assert [row["zones"] for row in rows] == ["", "", "drive gate"]
 
 
 def test_a_table_of_an_earlier_version_keeps_its_columns(tmp_path: Path) -> None:

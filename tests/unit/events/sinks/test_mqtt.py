@@ -8,25 +8,31 @@ import resource
 import shutil
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from jinja2 import Environment
 from paho.mqtt.client import Client, MQTTMessage
 from paho.mqtt.enums import MQTTErrorCode, _ConnectionState
 
 from plate_nets.common.errors import InputError, SinkError
-from plate_nets.events.sinks.base import Record
+from plate_nets.events.event import Images, PlateEvent
+from plate_nets.events.sinks.base import Record, Site
 from plate_nets.events.sinks.delivery import Delivery, finish_all
+from plate_nets.events.sinks.home_assistant import of_camera, of_list
 from plate_nets.events.sinks.mqtt import MqttSink
 from plate_nets.events.sinks.outbox import Outbox
 from plate_nets.events.sinks.recorder import Recorder
 from plate_nets.events.sinks.settings import MqttSettings
 from tests.broker import Broker
-from tests.events import event
+from tests.events import event, later
+from tests.paths import ROOT
 from tests.waiting import eventually
 
 
@@ -43,6 +49,11 @@ def until(messages: "queue.Queue[MQTTMessage]", topic: str, text: str) -> list[M
     while not found or (found[-1].topic, found[-1].payload.decode()) != (topic, text):
         found.append(messages.get(timeout=30))
     return found
+
+
+def recent(each: PlateEvent) -> PlateEvent:
+    """The event of a car that is there now."""
+    return replace(each, last_seen=datetime.now(UTC))
 
 
 def records(*numbers: int) -> list[Record]:
@@ -62,8 +73,12 @@ def test_events_arrive_in_order_and_the_camera_is_announced(broker: Broker) -> N
     ]
     assert [each.payload for each in found if each.topic == "site/plates/status"] == [b"online", b"offline"]
     announced = {each.topic: json.loads(each.payload) for each in found if each.topic.startswith("homeassistant/")}
-    assert set(announced) == {f"homeassistant/{kind}/site-2f-plates_gate/config" for kind in ("sensor", "event")}
-    assert {config["state_topic"] for config in announced.values()} == {"site/plates/gate/event"}
+    entities = ("sensor/site-2f-plates_gate", "sensor/site-2f-plates_gate-3a-visits", "event/site-2f-plates_gate")
+    assert set(announced) == {f"homeassistant/{each}/config" for each in entities}
+    assert {config["state_topic"] for config in announced.values()} == {
+        "site/plates/gate/event",
+        "site/plates/gate/visits",
+    }
     assert {each.qos for each in found} == {1}
 
 
@@ -113,15 +128,24 @@ ENTITIES = {
     | {
         "force_update": lambda value: isinstance(value, bool),
         "expire_after": lambda value: isinstance(value, int) and value >= 0,
+        "state_class": lambda value: value in ("measurement", "total", "total_increasing"),
     },
+    "binary_sensor": ENTITY
+    | {
+        "off_delay": lambda value: isinstance(value, int) and value > 0,
+        "payload_on": is_text,
+        "payload_off": is_text,
+    },
+    "image": {name: check for name, check in ENTITY.items() if name not in ("state_topic", "value_template")}
+    | {"image_topic": is_topic, "content_type": lambda value: value in ("image/jpeg", "image/png")},
     "event": ENTITY
     | {
         "event_types": lambda value: isinstance(value, list) and bool(value) and all(map(is_text, value)),
         "device_class": lambda value: value in (None, "button", "doorbell", "motion"),
     },
 }
-"""By kind (https://www.home-assistant.io/integrations/sensor.mqtt/ and event.mqtt/), without those of numbers:
-`device_class`, `unit_of_measurement`, `state_class`, `suggested_display_precision`."""
+"""By kind (https://www.home-assistant.io/integrations/sensor.mqtt/, event.mqtt/, ...), without those of numbers:
+`device_class`, `unit_of_measurement`, `suggested_display_precision`."""
 DEVICE: dict[str, Callable[[object], bool]] = {
     "identifiers": lambda value: isinstance(value, list) and bool(value) and all(map(is_text, value)),
     **dict.fromkeys(
@@ -129,33 +153,112 @@ DEVICE: dict[str, Callable[[object], bool]] = {
         is_text,
     ),
 }
-DISCOVERY_TOPIC = re.compile(r"homeassistant/(sensor|event)/[a-zA-Z0-9_-]+/config")
+DISCOVERY_TOPIC = re.compile(r"homeassistant/(sensor|event|binary_sensor|image)/([a-zA-Z0-9_-]+)/config")
+
+
+def render(template: str, **values: object) -> str:
+    return Environment().from_string(template).render(**values)
 
 
 @pytest.mark.parametrize("camera", ["gate", "192.168.1.20-ch1", "двор"])
-def test_home_assistant_accepts_the_announcement(broker: Broker, camera: str) -> None:
+def test_home_assistant_accepts_the_announcements(broker: Broker, tmp_path: Path, camera: str) -> None:
+    car = recent(event(listed=True, zone="drive", camera=camera))
+    (tmp_path / "a.jpg").write_bytes(b"JPEG")
     client, messages = broker.subscribe()
-    with MqttSink(broker.url()) as sink:
-        sink.send([Record(1, event().key, camera, event().to_json())])
-    said = {each.topic: each.payload.decode() for each in until(messages, "site/plates/status", "offline")}
+    site: dict[str, Any] = {"zones": {camera: ["drive"]}, "lists": ["staff"], "pictures": tmp_path}
+    with closing(Program(tmp_path / "watch", broker.url(), {camera: True}, **site)) as program:
+        program.recorder.record(replace(car, images=Images(frame="a.jpg")))
+        heard = until(messages, "site/plates/lists/staff/visits", "1")
+    heard += until(messages, "site/plates/status", "offline")
     client.disconnect()
     client.loop_stop()
-    announced = {found[1]: json.loads(said[topic]) for topic in said if (found := DISCOVERY_TOPIC.fullmatch(topic))}
-    assert set(announced) == {"sensor", "event"}
-    for kind, config in announced.items():
+    said = {each.topic: each.payload.decode() for each in heard}
+    announced = [(found[1], json.loads(said[topic])) for topic in said if (found := DISCOVERY_TOPIC.fullmatch(topic))]
+    places = {f"site/plates/{camera}": "", f"site/plates/{camera}/zones/drive": "drive "}
+    assert sorted(f"{kind} {config['name'].lower()}" for kind, config in announced) == sorted(
+        [
+            "event plate event",
+            *(f"sensor {zone}{what}" for zone in places.values() for what in ("last plate", "visits")),
+            *(f"image {zone}last picture" for zone in places.values()),
+            "binary_sensor seen",
+            "sensor visits",
+        ]
+    )
+    for kind, config in announced:
         assert [name for name, value in config.items() if not ENTITIES[kind][name](value)] == []
         assert [name for name, value in config["device"].items() if not DEVICE[name](value)] == []
         # Home Assistant's default for "not available"
-        assert [said[each["topic"]] for each in config["availability"]] == ["offline", "offline"]
+        assert {said[each["topic"]] for each in config["availability"]} == {"offline"}
         assert config["availability_mode"] == "all"
-        state = json.loads(said[config["state_topic"]])
-        text = Environment().from_string(config["value_template"]).render(value_json=state)
-        assert Environment().from_string(config["value_template"]).render() == ""
-        if kind == "sensor":
-            assert text == event().plate
+        state = said[config.get("state_topic") or config["image_topic"]]
+        if kind == "image":
+            assert state == "JPEG"
+        elif "value_template" not in config:
+            assert state == "1"
         else:
-            assert json.loads(text) == state | {"event_type": event().stage}
-            assert event().stage in config["event_types"]
+            text = render(config["value_template"], value_json=json.loads(state))
+            assert render(config["value_template"]) == ""
+            if kind == "event":
+                assert json.loads(text) == json.loads(state) | {"event_type": car.stage}
+                assert car.stage in config["event_types"]
+            else:
+                assert text == ("ON" if kind == "binary_sensor" else car.plate)
+
+
+class Loader(yaml.SafeLoader):
+    """YAML of Home Assistant."""
+
+
+Loader.add_constructor("!input", lambda _, node: Input(node.value))
+
+
+class Input(str):
+    """The value of a blueprint's input."""
+
+
+def inputs_of(value: object) -> set[str]:
+    """The inputs that a part of a blueprint uses."""
+    if isinstance(value, (dict, list)):
+        return set().union(*map(inputs_of, value.values() if isinstance(value, dict) else value))
+    return {str(value)} if isinstance(value, Input) else set()
+
+
+def test_the_blueprint_opens_the_gate_on_what_is_published(broker: Broker, tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "how-to" / "open_the_gate.yaml").read_text(encoding="utf-8")
+    blueprint = yaml.load(text, Loader)
+    head = blueprint.pop("blueprint")
+    # https://www.home-assistant.io/docs/blueprint/schema/ and /docs/automation/yaml/
+    assert head.keys() == {"name", "description", "domain", "homeassistant", "input"} and head["domain"] == "automation"
+    assert blueprint.keys() == {"mode", "triggers", "variables", "conditions", "actions"}
+    assert blueprint["mode"] in ("single", "restart", "queued", "parallel")
+    for each in head["input"].values():
+        assert each.keys() == {"name", "description", "default", "selector"}
+        assert each["selector"].keys() < {"text", "number", "action"} and len(each["selector"]) == 1
+    assert inputs_of(blueprint) == set(head["input"])
+    assert blueprint["triggers"] == [{"trigger": "mqtt", "topic": "topic"}]
+    (condition,) = blueprint["conditions"]
+    assert condition.keys() == {"condition", "value_template"} and condition["condition"] == "template"
+
+    client, messages = broker.subscribe()
+    topic = head["input"]["topic"]["default"].replace("plates/", "site/plates/")
+    late, car = event(1, listed=True), recent(event(2, listed=True))
+    with closing(Program(tmp_path, broker.url(), {"gate": True}, lists=["staff"], retain=True)) as program:
+        for each in (event(0), late, car, later(car)):
+            program.recorder.record(each)
+        told = [each for each in until(messages, "site/plates/lists/staff/visits", "2") if each.topic == topic]
+    told += [each for each in until(messages, "site/plates/status", "offline") if each.topic == topic]
+    client.disconnect()
+    client.loop_stop()
+    assert [(each.payload.decode(), each.retain) for each in told] == [(car.to_json(), False)]
+    trigger = {"payload_json": json.loads(told[0].payload)}
+    for certainty, opens in ((0.99, "True"), (0.995, "False")):
+        assert render(condition["value_template"], trigger=trigger, certainty=certainty) == opens
+    values = blueprint["variables"]
+    assert {name: render(values[name], trigger=trigger) for name in ("plate", "label", "camera")} == {
+        "plate": car.plate,
+        "label": "Ann",
+        "camera": "gate",
+    }
 
 
 def test_cameras_with_different_names_are_announced_separately(broker: Broker) -> None:
@@ -165,17 +268,25 @@ def test_cameras_with_different_names_are_announced_separately(broker: Broker) -
     topics = {each.topic for each in until(messages, "site/plates/status", "offline")}
     client.disconnect()
     client.loop_stop()
-    assert len([topic for topic in topics if DISCOVERY_TOPIC.fullmatch(topic)]) == 6
+    assert len([topic for topic in topics if DISCOVERY_TOPIC.fullmatch(topic)]) == 9
 
 
 def test_cameras_with_one_name_and_different_topics_are_announced_separately() -> None:
-    plain, other = (MqttSink(f"mqtt://broker{topic}")._announcements("gate") for topic in ("", "/site/plates"))
+    plain, other = (list(of_camera(topic, "gate", (), (), False)) for topic in ("plates", "site/plates"))
     topic, config = plain[0]
     assert topic == "sensor/plates_gate/config" and config["unique_id"] == "plates_gate"  # those of 1.0
     for (topic, config), (other_topic, other_config) in zip(plain, other, strict=True):
         assert topic != other_topic
         assert config["unique_id"] != other_config["unique_id"]
         assert config["device"]["identifiers"] != other_config["device"]["identifiers"]
+
+
+def test_no_two_entities_share_a_topic_or_an_id() -> None:
+    cameras, zones = ("a", "a_b", "a.b", "lists"), ("b", "b_visits", "visits")
+    entities = [each for camera in cameras for each in of_camera("site", camera, zones, (), True)]
+    entities += [each for name in ("a", "b", "a:visits") for each in of_list("site", name, (), 10)]
+    assert len({topic for topic, _ in entities}) == len(entities) == 4 * (4 + 3 * 3) + 3 * 2
+    assert len({(topic.partition("/")[0], config["unique_id"]) for topic, config in entities}) == len(entities)
 
 
 def test_a_missing_broker_is_reported_and_used_once_it_is_back(broker: Broker) -> None:
@@ -312,12 +423,22 @@ def test_a_misbehaving_broker_is_reported_and_fills_no_memory(
 class Program:
     """A `plates watch` as the broker sees it."""
 
-    def __init__(self, folder: Path, url: str, cameras: dict[str, bool], **settings: Any) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        url: str,
+        cameras: dict[str, bool],
+        *,
+        zones: dict[str, list[str]] = {},  # noqa: B006  not changed
+        lists: Sequence[str] = (),
+        pictures: Path | None = None,
+        **settings: Any,
+    ) -> None:
         folder.mkdir(exist_ok=True)
         self.cameras = cameras
         self.said: list[str] = []
         self.recorder = Recorder(folder / "outbox.sqlite", [MqttSettings(url=url, **settings)], self.said.append)
-        self.recorder.follow(lambda: dict(self.cameras))
+        self.recorder.follow(Site(lambda: dict(self.cameras), zones, lists, pictures))
 
     def close(self) -> None:
         self.recorder.close()
@@ -431,22 +552,43 @@ def test_two_programs_with_one_id_do_not_take_each_other_away(broker: Broker, ho
 
 @pytest.mark.parametrize(
     ("cameras", "settings"),
-    [({"yard": True}, {}), ({"gate": True}, {"discovery": None}), ({"gate": True}, {"url": "/other"})],
-    ids=["renamed", "discovery off", "another topic"],
+    [
+        ({"yard": True}, {}),
+        ({"gate": True}, {"discovery": None}),
+        ({"gate": True}, {"url": "/other"}),
+        ({"gate": True}, {}),
+    ],
+    ids=["renamed", "discovery off", "another topic", "no zone and list"],
 )
 def test_nothing_is_left_of_what_is_gone(
     broker: Broker, home: Home, tmp_path: Path, cameras: dict[str, bool], settings: dict[str, Any]
 ) -> None:
-    with closing(Program(tmp_path, broker.url(), {"gate": True}, retain=True)) as program:
-        program.recorder.record(event(1))
-        assert home.shows(gate=True) and eventually(lambda: home.last("site/plates/gate/event"), 30)
+    (tmp_path / "a.jpg").write_bytes(b"JPEG")
+    site: dict[str, Any] = {"zones": {"gate": ["drive"]}, "lists": ["staff"], "pictures": tmp_path}
+    with closing(Program(tmp_path, broker.url(), {"gate": True}, retain=True, **site)) as program:
+        program.recorder.record(replace(event(1, listed=True, zone="drive"), images=Images(frame="a.jpg")))
+        assert eventually(lambda: home.last("site/plates/gate/zones/drive/picture"), 30)
+        assert eventually(lambda: home.last("site/plates/lists/staff/visits") == "1", 30)
+        assert set(home.entities()) == {
+            "sensor gate",
+            "event gate",
+            "image gate",
+            "sensor List staff",
+            "binary_sensor List staff",
+        }
         before = set(home.said)
     url = broker.url().replace("/site/plates", settings.pop("url", "/site/plates"))
     with closing(Program(tmp_path, url, cameras, **settings)):
         assert home.shows(**{} if "discovery" in settings else cameras)
         home.forget()
         assert home.shows(**{} if "discovery" in settings else cameras)
-        assert not {topic for topic in before & set(home.said) if topic.endswith("/event")}
+        kept = (
+            {"site/plates/gate/visits"} if cameras == {"gate": True} and not settings and url == broker.url() else set()
+        )
+        ghosts = {
+            topic for topic in before & set(home.said) if re.search(r"/(event|picture|visits)$|drive|staff", topic)
+        }
+        assert ghosts == kept
         if url != broker.url():
             assert not {topic for topic in home.said if topic.startswith("site/")}
 
@@ -464,7 +606,7 @@ def test_a_restart_takes_away_no_camera_that_is_still_there(broker: Broker, tmp_
     client, messages = broker.subscribe()
     recorder = Recorder(tmp_path / "outbox.sqlite", [MqttSettings(url=broker.url(), retain=True)], pytest.fail)
     found = until(messages, "site/plates/status", "online")
-    recorder.follow(lambda: {"gate": True})
+    recorder.follow(Site(lambda: {"gate": True}))
     found += until(messages, "site/plates/gate/status", "online")
     recorder.close()
     client.disconnect()

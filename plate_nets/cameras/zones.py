@@ -1,0 +1,81 @@
+"""Named polygons of a camera: when a plate entered and left each."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plate_nets.cameras.regions import Polygon, contains
+from plate_nets.events.event import ZoneVisit
+
+_PAUSE = 1.0
+"""Seconds outside a zone after which a plate has left it; a plate on its border does not enter again and again."""
+
+
+@dataclass(frozen=True)
+class Zone:
+    """A polygon with a name. Its points are in pixels of the frame as sent."""
+
+    name: str
+    polygon: Polygon
+
+
+@dataclass(frozen=True)
+class _Visit:
+    zone: str
+    entered: float
+    left: float | None = None
+
+
+class ZoneVisits:
+    """The visits of one plate, in the order of their beginnings. Times are Unix seconds."""
+
+    def __init__(self, zones: Sequence[Zone]) -> None:
+        self._zones = zones
+        self._visits: list[_Visit] = []
+
+    def __len__(self) -> int:
+        return len(self._visits)
+
+    def note(self, centre: NDArray[np.float64], time: float) -> None:
+        """The plate's centre in a frame, x and y."""
+        point = (float(centre[0]), float(centre[1]))
+        for zone in self._zones:
+            inside, last = contains(zone.polygon, point), self._last(zone.name)
+            if inside and last is not None and (last.left is None or time - last.left < _PAUSE):
+                self._change(last, left=None)
+            elif inside:
+                self._visits.append(_Visit(zone.name, time))
+            elif last is not None and last.left is None:
+                self._change(last, left=time)
+
+    def join(self, later: "ZoneVisits", last_seen: float) -> None:
+        """Add those of the same car when it was found again; it was lost at ``last_seen``."""
+        ended = [replace(each, left=last_seen if each.left is None else each.left) for each in self._visits]
+        for again in later._visits:
+            before = next((each for each in reversed(ended) if each.zone == again.zone), None)
+            if before is not None and before.left is not None and again.entered - before.left < _PAUSE:
+                ended[ended.index(before)] = replace(before, left=again.left)
+            else:
+                ended.append(again)
+        self._visits = ended
+
+    def until(self, last_seen: float | None) -> tuple[ZoneVisit, ...]:
+        """The visits for an event; a car that is gone left its zones when it was seen last."""
+        ends = [last_seen if each.left is None else each.left for each in self._visits]
+        return tuple(
+            ZoneVisit(each.zone, _moment(each.entered), None if left is None else _moment(left))
+            for each, left in zip(self._visits, ends, strict=True)
+        )
+
+    def _last(self, zone: str) -> _Visit | None:
+        return next((each for each in reversed(self._visits) if each.zone == zone), None)
+
+    def _change(self, visit: _Visit, left: float | None) -> None:
+        self._visits[self._visits.index(visit)] = replace(visit, left=left)
+
+
+def _moment(time: float) -> datetime:
+    return datetime.fromtimestamp(time, UTC)

@@ -1,0 +1,113 @@
+"""A connection to an MQTT broker that bounds what the broker may send and how long it may take."""
+
+import contextlib
+import threading
+from collections.abc import Callable, Sequence
+
+from paho.mqtt.client import Client, ConnectFlags, MQTTMessageInfo
+from paho.mqtt.enums import MQTTErrorCode
+from paho.mqtt.properties import Properties
+from paho.mqtt.reasoncodes import ReasonCode
+
+from plate_nets.common.errors import SinkError
+
+ONLINE, OFFLINE = "online", "offline"
+QOS = 1
+"""At least once."""
+_LONGEST = 4096
+"""Bytes of a packet from a broker; it only sends acknowledgements, which have five, and short statuses."""
+
+
+class MqttClient(Client):
+    """paho's client would read a packet of 256 MB into memory, and would reconnect after it was closed."""
+
+    ended = False
+    flooded = False
+    """Whether a connection ended because of a long packet."""
+
+    def reconnect(self) -> MQTTErrorCode:
+        code = super().reconnect()
+        if self.ended:  # closed while connecting, when there was no connection to close yet
+            self.disconnect()
+        return code
+
+    def _sock_recv(self, bufsize: int) -> bytes:
+        if bufsize > _LONGEST:
+            self.flooded = True
+            raise ConnectionAbortedError("the broker sends more than acknowledgements")
+        return super()._sock_recv(bufsize)
+
+
+class Connection:
+    """One connection to a broker, opened at once.
+
+    Args:
+        status_topic: gets "online" at each connection, and "offline" at the end.
+        shared: a second connection, closed together with this one.
+        heard: topics to subscribe to, unless a message there is too long.
+        connected: called at each connection.
+
+    Raises:
+        SinkError: the broker does not answer or refuses.
+    """
+
+    def __init__(
+        self,
+        client: MqttClient,
+        host: str,
+        port: int,
+        status_topic: str,
+        timeout: float,
+        shared: "Connection | None",
+        heard: Sequence[str],
+        connected: Callable[[], None],
+    ) -> None:
+        self._client = client
+        self._status_topic = status_topic
+        self._shared = shared
+        self._heard = heard
+        self._at_connection = connected
+        self._answered = threading.Event()
+        self._refusal: str | None = None
+        client.on_connect = self._connected
+        client.on_connect_fail = lambda _client, _data: self._answered.set()
+        client.connect_timeout = timeout
+        try:
+            client.connect(host, port)
+        except (OSError, ValueError) as error:
+            raise SinkError(f"no answer: {getattr(error, 'strerror', None) or error}") from error
+        client.loop_start()
+        if not self._answered.wait(timeout):
+            self._refusal = f"no answer within {timeout:g} s"
+        if self._refusal:
+            self._end()
+            raise SinkError(self._refusal)
+
+    def publish(self, topic: str, text: str | bytes, *, retain: bool = False) -> MQTTMessageInfo:
+        """Publish; raises RuntimeError or ValueError if the connection is lost."""
+        return self._client.publish(topic, text, QOS, retain)
+
+    def close(self) -> None:
+        """Publish "offline" if still possible, and disconnect."""
+        self._end()
+        if self._shared:
+            self._shared.close()
+
+    def _end(self) -> None:
+        with contextlib.suppress(RuntimeError, ValueError):
+            self.publish(self._status_topic, OFFLINE, retain=True).wait_for_publish(1)
+        self._client.ended = True
+        self._client.disconnect()
+        self._client.loop_stop()
+
+    def _connected(
+        self, client: Client, data: object, flags: ConnectFlags, reason: ReasonCode, properties: Properties | None
+    ) -> None:
+        if reason.is_failure:
+            self._refusal = f"the broker refuses: {reason}"
+        else:  # also after each reconnection, because the last will was published
+            self.publish(self._status_topic, ONLINE, retain=True)
+            for topic in () if self._client.flooded else self._heard:
+                client.subscribe(topic, QOS)
+            self._at_connection()
+        self._answered.set()
