@@ -133,6 +133,13 @@ def watch(
             "before the host, as user:password@."
         ),
     ] = None,
+    notify: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Send a message for each car to this address of apprise, such as ntfy://TOPIC, with a picture if "
+            "--save-events is given. Repeatable."
+        ),
+    ] = None,
     matches_only: Annotated[
         bool, typer.Option("--matches-only", help="Send sinks only the events that match a watch list.")
     ] = False,
@@ -204,6 +211,10 @@ def watch(
         *([to.ParquetSettings(folder=parquet)] if parquet else []),
         *([to.WebhookSettings(url=webhook, secret=os.environ.get(SECRET_VARIABLE))] if webhook else []),
         *([to.MqttSettings(url=mqtt)] if mqtt else []),
+        *(
+            to.NotifySettings(url=each, name=f"notify-{number}" if number > 1 else "")
+            for number, each in enumerate(notify or (), 1)
+        ),
     ]
     options = {"fps": fps, "start": start, "zone": zone}
     each_camera: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
@@ -246,7 +257,8 @@ def watch(
     with ExitStack() as stack:
         recorder = None
         if plan.sinks:
-            recorder = Recorder(plan.outbox, plan.sinks, say, max_bytes=int(plan.outbox_mb * (1 << 20)))
+            size = int(plan.outbox_mb * (1 << 20))
+            recorder = Recorder(plan.outbox, plan.sinks, say, max_bytes=size, pictures=plan.pictures)
             stack.callback(recorder.close)
         recording = None
         if save_video:

@@ -10,6 +10,7 @@ from plate_nets.common.errors import InputError
 from plate_nets.events.sinks.base import Sink
 from plate_nets.events.sinks.files import CsvSink, JsonlSink, ParquetSink
 from plate_nets.events.sinks.mqtt import MqttSink
+from plate_nets.events.sinks.notify import NotifySink, QuietHours
 from plate_nets.events.sinks.sqlite import SqliteSink
 from plate_nets.events.sinks.webhook import WebhookSink
 
@@ -88,14 +89,32 @@ class MqttSettings(_Common):
     """Let the broker keep the last event of each camera."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class NotifySettings(_Common):
+    """Messages to people."""
+
+    type: Literal["notify"] = "notify"
+    url: str = field(repr=False)
+    quiet: str | None = None
+    """Hours in which nothing is sent, such as 22:00-07:00."""
+
+    def __post_init__(self) -> None:
+        self.hours  # noqa: B018  refuses an invalid value
+
+    @property
+    def hours(self) -> QuietHours | None:
+        """The quiet hours."""
+        return QuietHours.parse(self.quiet) if self.quiet is not None else None
+
+
 SinkSettings = Annotated[
-    JsonlSettings | CsvSettings | SqliteSettings | ParquetSettings | WebhookSettings | MqttSettings,
+    JsonlSettings | CsvSettings | SqliteSettings | ParquetSettings | WebhookSettings | MqttSettings | NotifySettings,
     Field(discriminator="type"),
 ]
 
 
-def open_sink(settings: SinkSettings) -> Sink:
-    """Open the sink for these settings.
+def open_sink(settings: SinkSettings, pictures: Path | None = None) -> Sink:
+    """Open the sink for these settings; ``pictures``: the folder of the events' pictures.
 
     Raises:
         InputError: a file or address cannot be used.
@@ -114,3 +133,5 @@ def open_sink(settings: SinkSettings) -> Sink:
             return WebhookSink(settings.url, settings.secret, settings.headers)
         case MqttSettings():
             return MqttSink(settings.url, settings.discovery, retain=settings.retain)
+        case NotifySettings():
+            return NotifySink(settings.url, settings.hours, pictures)
