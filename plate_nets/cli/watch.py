@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.console import Console
@@ -211,10 +211,7 @@ def watch(
         *([to.ParquetSettings(folder=parquet)] if parquet else []),
         *([to.WebhookSettings(url=webhook, secret=os.environ.get(SECRET_VARIABLE))] if webhook else []),
         *([to.MqttSettings(url=mqtt)] if mqtt else []),
-        *(
-            to.NotifySettings(url=each, name=f"notify-{number}" if number > 1 else "")
-            for number, each in enumerate(notify or (), 1)
-        ),
+        *to.messages(notify or ()),
     ]
     options = {"fps": fps, "start": start, "zone": zone}
     each_camera: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
@@ -267,7 +264,7 @@ def watch(
             recording = Recording(save_video, overlay)
             stack.enter_context(recording)
         # Last, because it takes seconds: unwritable files are refused at once
-        reader = stack.enter_context(_reader(local, url, protocol, timeout, model_repository, log, schemes))
+        reader = stack.enter_context(open_reader(local, url, protocol, timeout, model_repository, log, schemes))
         watcher = stack.enter_context(
             Watcher(
                 reader,
@@ -292,7 +289,7 @@ def watch(
                 public = without_texts(event, salt) if plan.hash else event
                 if recorder:
                     recorder.record(public)
-                typer.echo(public.to_json() if json else _line(public))
+                typer.echo(public.to_json() if json else event_line(public))
         except SourceError as error:  # each camera has reported why
             raise typer.Exit(ALL_FAILED) from error
     frames = sum(each.analysed for each in watcher.status())
@@ -359,15 +356,16 @@ class _Healed:
 
 
 @contextmanager
-def _reader(
+def open_reader(
     local: bool,
     url: list[str] | None,
-    protocol: Protocol,
+    protocol: Literal["http", "grpc"],
     timeout: float,
     repository: Path | None,
     log: Path | None,
     schemes: Sequence[PlateScheme],
 ) -> Iterator[Reader]:
+    """The reader for these options; without --local and --url, an embedded server runs for as long."""
     if reads_in_process(local, url):
         yield local_reader(schemes, repository)
     elif url:
@@ -400,7 +398,7 @@ def _ended_by_signal(watcher: "Watcher") -> Iterator[list[int]]:
             signal.signal(number, handler)
 
 
-def _line(event: "PlateEvent") -> str:
+def event_line(event: "PlateEvent") -> str:
     """An event as one line of text."""
     words = [
         event.timestamp.isoformat(sep=" ", timespec="milliseconds"),

@@ -9,20 +9,18 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, get_args
-from urllib.parse import unquote, urlsplit
 
 from paho.mqtt.client import Client, ConnectFlags, MQTTMessage, MQTTMessageInfo
 from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode
 from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 
-from plate_nets.common.credentials import hide_credentials
-from plate_nets.common.errors import InputError, SinkError
+from plate_nets.common.errors import SinkError
 from plate_nets.events.event import Stage
 from plate_nets.events.sinks.base import Notes, Record, Sink
+from plate_nets.events.sinks.broker import Broker
 
 TIMEOUT = 10.0
-_PORTS = {"mqtt": 1883, "mqtts": 8883}
 _TOPIC = "plates"
 _ONCE_AT_LEAST = 1
 _LONGEST = 4096
@@ -71,18 +69,9 @@ class MqttSink(Sink):
         *,
         retain: bool = False,
     ) -> None:
-        parts = urlsplit(url)
-        try:
-            port = parts.port or _PORTS[parts.scheme]
-        except (KeyError, ValueError) as error:
-            expected = " or ".join(f"{scheme}://host:port/topic" for scheme in _PORTS)
-            raise InputError(f"mqtt: expected {expected}, got {hide_credentials(url)}") from error
-        self._topic = unquote(parts.path.strip("/")) or _TOPIC
-        if not parts.hostname or set("+#") & set(self._topic):
-            raise InputError(f"mqtt: expected a host and a topic without + and #, got {hide_credentials(url)}")
-        self._host, self._port, self._encrypted = parts.hostname, port, parts.scheme == "mqtts"
-        self._user = unquote(parts.username) if parts.username else None
-        self._password = unquote(parts.password) if parts.password else None
+        broker = Broker.parse(url, _TOPIC)
+        self._broker = broker
+        self._topic = broker.topic
         self._discovery = discovery
         self._timeout = timeout
         self._retain = retain
@@ -226,16 +215,14 @@ class MqttSink(Sink):
     def _open(self, status_topic: str, shared: "_Connection | None", connected: Callable[[], None]) -> "_Connection":
         client = _Client(CallbackAPIVersion.VERSION2)
         client.reconnect_delay_set(1, int(_LONGEST_PAUSE))
-        if self._user:
-            client.username_pw_set(self._user, self._password)
-        if self._encrypted:
-            client.tls_set()
+        self._broker.prepare(client)
         client.will_set(status_topic, _OFFLINE, _ONCE_AT_LEAST, retain=True)
         heard = []
         if shared is None:  # of the two connections the one that sends no events, in case that others write nonsense
             heard = [f"{self.status_topic}/#", f"{self._topic}/+/status"]
             client.on_message = self._heard
-        return _Connection(client, self._host, self._port, status_topic, self._timeout, shared, heard, connected)
+        host, port = self._broker.host, self._broker.port
+        return _Connection(client, host, port, status_topic, self._timeout, shared, heard, connected)
 
     def _begin_again(self) -> None:
         """A new connection: the broker may have forgotten everything."""

@@ -1,5 +1,6 @@
 """The settings of a sink, as Python values and as keys of cameras.yaml."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
@@ -111,6 +112,13 @@ SinkSettings = Annotated[
     JsonlSettings | CsvSettings | SqliteSettings | ParquetSettings | WebhookSettings | MqttSettings | NotifySettings,
     Field(discriminator="type"),
 ]
+
+
+def messages(urls: Iterable[str]) -> list[NotifySettings]:
+    """Addresses of an option -> a sink for each, with names that differ."""
+    return [
+        NotifySettings(url=url, name=f"notify-{number}" if number > 1 else "") for number, url in enumerate(urls, 1)
+    ]
 
 
 def open_sink(settings: SinkSettings, pictures: Path | None = None) -> Sink:
