@@ -129,10 +129,18 @@ def _cut(frame: Frame, box: Box, margin: float = _MARGIN) -> Frame:
 
 
 def _write(path: Path, picture: Frame) -> None:
-    if not picture.size:
-        return
+    if picture.size:
+        write_picture(path, cv2.imencode(".jpg", picture, _QUALITY)[1].tobytes())
+
+
+def write_picture(path: Path, picture: bytes) -> None:
+    """Write a picture of an event, a JPEG.
+
+    Raises:
+        SinkError: not possible.
+    """
     try:
-        write_whole(path, cv2.imencode(".jpg", picture, _QUALITY)[1].tobytes())
+        write_whole(path, picture)
     except OSError as error:
         raise SinkError(f"pictures: {path.name}: {error.strerror}") from error
 

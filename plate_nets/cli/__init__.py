@@ -22,6 +22,7 @@ from rich.console import Console
 from plate_nets.cli.batch import batch
 from plate_nets.cli.evaluate import evaluate
 from plate_nets.cli.events import events, export
+from plate_nets.cli.frigate import frigate
 from plate_nets.cli.health import health
 from plate_nets.cli.learn import learn
 from plate_nets.cli.read import read
@@ -31,7 +32,7 @@ from plate_nets.cli.watch import watch
 from plate_nets.cli.web import web
 from plate_nets.common.errors import InputError, PlateError
 
-COMMANDS: tuple[Callable[..., None], ...] = (serve, read, batch, watch, web, health, learn, swap, evaluate)
+COMMANDS: tuple[Callable[..., None], ...] = (serve, read, batch, watch, web, frigate, health, learn, swap, evaluate)
 
 FAILED = 2
 INTERRUPTED = 130

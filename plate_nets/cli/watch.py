@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.console import Console
@@ -133,6 +133,13 @@ def watch(
             "before the host, as user:password@."
         ),
     ] = None,
+    notify: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Send a message for each car to this address of apprise, such as ntfy://TOPIC, with a picture if "
+            "--save-events is given. Repeatable."
+        ),
+    ] = None,
     matches_only: Annotated[
         bool, typer.Option("--matches-only", help="Send sinks only the events that match a watch list.")
     ] = False,
@@ -204,6 +211,7 @@ def watch(
         *([to.ParquetSettings(folder=parquet)] if parquet else []),
         *([to.WebhookSettings(url=webhook, secret=os.environ.get(SECRET_VARIABLE))] if webhook else []),
         *([to.MqttSettings(url=mqtt)] if mqtt else []),
+        *to.messages(notify or ()),
     ]
     options = {"fps": fps, "start": start, "zone": zone}
     each_camera: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
@@ -246,7 +254,8 @@ def watch(
     with ExitStack() as stack:
         recorder = None
         if plan.sinks:
-            recorder = Recorder(plan.outbox, plan.sinks, say, max_bytes=int(plan.outbox_mb * (1 << 20)))
+            size = int(plan.outbox_mb * (1 << 20))
+            recorder = Recorder(plan.outbox, plan.sinks, say, max_bytes=size, pictures=plan.pictures)
             stack.callback(recorder.close)
         recording = None
         if save_video:
@@ -255,7 +264,7 @@ def watch(
             recording = Recording(save_video, overlay)
             stack.enter_context(recording)
         # Last, because it takes seconds: unwritable files are refused at once
-        reader = stack.enter_context(_reader(local, url, protocol, timeout, model_repository, log, schemes))
+        reader = stack.enter_context(open_reader(local, url, protocol, timeout, model_repository, log, schemes))
         lists = _watch_lists(plan, say)
         watcher = stack.enter_context(
             Watcher(
@@ -281,7 +290,7 @@ def watch(
                 public = without_texts(event, salt) if plan.hash else event
                 if recorder:
                     recorder.record(public)
-                typer.echo(public.to_json() if json else _line(public))
+                typer.echo(public.to_json() if json else event_line(public))
         except SourceError as error:  # each camera has reported why
             raise typer.Exit(ALL_FAILED) from error
     frames = sum(each.analysed for each in watcher.status())
@@ -348,15 +357,16 @@ class _Healed:
 
 
 @contextmanager
-def _reader(
+def open_reader(
     local: bool,
     url: list[str] | None,
-    protocol: Protocol,
+    protocol: Literal["http", "grpc"],
     timeout: float,
     repository: Path | None,
     log: Path | None,
     schemes: Sequence[PlateScheme],
 ) -> Iterator[Reader]:
+    """The reader for these options; without --local and --url, an embedded server runs for as long."""
     if reads_in_process(local, url):
         yield local_reader(schemes, repository)
     elif url:
@@ -389,7 +399,7 @@ def _ended_by_signal(watcher: "Watcher") -> Iterator[list[int]]:
             signal.signal(number, handler)
 
 
-def _line(event: "PlateEvent") -> str:
+def event_line(event: "PlateEvent") -> str:
     """An event as one line of text."""
     words = [
         event.timestamp.isoformat(sep=" ", timespec="milliseconds"),

@@ -41,11 +41,17 @@ if TYPE_CHECKING:
     from plate_nets.web.health import Backend
 
 _EXTRA = "web"
+_PORT = 8080
 _EVENTS = Path("plates-events.sqlite")
 
 
 def web(
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the page; 0 picks a free one.")] = 8080,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            min=0, max=65535, help="Port of the page; 0 picks a free one. Default: 8080, with --codeproject 32168."
+        ),
+    ] = None,
     address: Annotated[
         str, typer.Option(help="Address to listen on. Outside loopback, the page asks for a token.")
     ] = "127.0.0.1",
@@ -58,6 +64,13 @@ def web(
             dir_okay=False,
         ),
     ] = None,
+    trust: Annotated[
+        list[str] | None,
+        typer.Option(help="Network whose clients need no token, such as 192.168.0.0/16. Repeatable."),
+    ] = None,
+    codeproject: Annotated[
+        bool, typer.Option("--codeproject", help="Listen where Blue Iris and other clients look for CodeProject.AI.")
+    ] = False,
     host: Annotated[
         list[str] | None, typer.Option(help="Another name that people use to reach the page. Repeatable.")
     ] = None,
@@ -103,11 +116,15 @@ def web(
     with needs(_EXTRA, "plates web"):
         from plate_nets.cameras.cameras_file import WatchPlan, load_cameras
         from plate_nets.web.app import create_app
+        from plate_nets.web.codeproject import PORT as CODEPROJECT_PORT
         from plate_nets.web.server import WebServer
-        from plate_nets.web.settings import LOOPBACK_NAMES, WebSettings
+        from plate_nets.web.settings import LOOPBACK_NAMES, WebSettings, networks_of
     outside = address not in LOOPBACK_NAMES
     tokens = read_tokens(token_file) if token_file else (secrets.token_urlsafe(24),) if outside else ()
-    settings = WebSettings(tokens, tuple(host or ()), tuple(allow_url or ()), frame_limits(), rate=rate)
+    trusted = networks_of(trust or ())
+    settings = WebSettings(tokens, tuple(host or ()), tuple(allow_url or ()), trusted, frame_limits(), rate=rate)
+    if port is None:
+        port = CODEPROJECT_PORT if codeproject else _PORT
     console = Console(highlight=False, soft_wrap=True)
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")
     plan = load_cameras(cameras) if cameras else WatchPlan(())
@@ -123,6 +140,8 @@ def web(
             console.print(f"token    {tokens[0]}", markup=False)
         if outside:
             console.print("Other machines can reach this page, so it asks for a token. Put HTTPS in front of it.")
+        if tokens and trusted:
+            console.print(f"Clients in {', '.join(map(str, trusted))} need no token.", markup=False)
         console.print("Ready. Ctrl-C stops it.")
         (supervisor.run if supervisor else server.wait)()
         raise ServerError("the page stopped because of an internal error; the log has the details")

@@ -12,6 +12,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from math import ceil
 from typing import NoReturn
 
@@ -26,7 +27,10 @@ SESSION_COOKIE = "plates_session"
 PAGE_HEADER = "x-page-token"
 SESSION_SECONDS = 7 * 86_400
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+_FORWARDED = ("x-forwarded-for", "x-forwarded-host", "x-real-ip", "forwarded", "via")
+"""Headers of a request that a proxy passed on: the proxy's address says nothing about the sender."""
 _FROM_BROWSER = ("origin", "referer", "cookie", "sec-fetch-site")
+_ADD_NAME = "a name of this server; add one with `plates web --host NAME`"
 _REMEMBERED = 10_000
 _LOGINS = 5
 """Wrong tokens of an address that are answered as such in a row; after that one per second."""
@@ -76,11 +80,8 @@ class Access:
 
     def check_host(self, connection: HTTPConnection) -> None:
         """Raise Refused for a foreign host name that resolves to this address (DNS rebinding)."""
-        name = connection.headers.get("host", "")
-        host = name.rpartition(":")[0] if name.rpartition(":")[2].isdigit() else name
-        known = (*LOOPBACK_NAMES, *self.settings.hosts)
-        if (self.settings.hosts or not self.settings.tokens) and host.strip("[]").lower() not in known:
-            raise Refused(NOT_ALLOWED, "host: expected a name of this server; add one with `plates web --host NAME`")
+        if (self.settings.hosts or not self.settings.tokens) and not self._knows(_host(connection)):
+            raise Refused(NOT_ALLOWED, f"host: expected {_ADD_NAME}")
 
     def caller(self, connection: HTTPConnection) -> Caller:
         """The sender of a request. Raises Refused if a required token is missing or wrong."""
@@ -92,9 +93,28 @@ class Access:
         if bearer:
             return Caller(self._tokens.get(_digest(bearer)) or self._refuse(address))
         name = self._session_name(session)
+        if name is None and self._trusts(connection):
+            return Caller(address)
         if name is None:
             raise Refused(NO_ACCESS, "token: expected `Authorization: Bearer TOKEN`, or a login")
         return Caller(name, session)
+
+    def _knows(self, host: str) -> bool:
+        return host in (*LOOPBACK_NAMES, *self.settings.hosts)
+
+    def _trusts(self, connection: HTTPConnection) -> bool:
+        """Whether the sender is in a network that needs no token.
+
+        A name that is not ours may be another site's that resolves to this address: its page would run in a browser of
+        the network, and read everything here. No other site has our address as its name.
+        """
+        if any(name in connection.headers for name in _FORWARDED):
+            return False
+        sender, host = _ip(_address(connection)), _host(connection)
+        inside = sender is not None and any(sender in network for network in self.settings.trusted)
+        if inside and not self._knows(host) and _ip(host) is None:
+            raise Refused(NOT_ALLOWED, f"host: expected an address or {_ADD_NAME}")
+        return inside
 
     def check_site(self, connection: HTTPConnection, caller: Caller, form_token: str | None = None) -> None:
         """Raise Refused for a POST that another site may have caused. ``form_token``: the page token from a form."""
@@ -137,6 +157,22 @@ class Access:
 
 def _address(connection: HTTPConnection) -> str:
     return connection.client.host if connection.client else ""
+
+
+def _host(connection: HTTPConnection) -> str:
+    """The host that the sender asked, without its port."""
+    name = connection.headers.get("host", "")
+    host = name.rpartition(":")[0] if name.rpartition(":")[2].isdigit() else name
+    return host.strip("[]").lower()
+
+
+def _ip(text: str) -> IPv4Address | IPv6Address | None:
+    """An address as text -> itself, an IPv4 one within IPv6 as IPv4; None: it is a name."""
+    try:
+        found = ip_address(text)
+    except ValueError:
+        return None
+    return (isinstance(found, IPv6Address) and found.ipv4_mapped) or found
 
 
 def _bearer(headers: Headers) -> str:

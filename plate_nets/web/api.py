@@ -1,6 +1,7 @@
 """The HTTP API for pictures: `POST /api/v1/plates`, and the formats of other servers' clients."""
 
 import asyncio
+import time
 from base64 import b64decode
 from collections.abc import Sequence
 
@@ -10,6 +11,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from plate_nets.common.errors import InputError, InputTooLarge
+from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.reader import check_sure
 from plate_nets.web import bodies, codeproject, plate_recognizer
 from plate_nets.web.access import Access
@@ -45,6 +47,7 @@ class PictureApi:
         self._reader = reader
         self._fetcher = fetcher
         self._metrics = metrics
+        self._device = "CPU" if isinstance(reader.reader, LocalReader) else "server"
 
     def routes(self) -> list[Route]:
         """The routes of these endpoints."""
@@ -52,6 +55,9 @@ class PictureApi:
             Route("/api/v1/plates", self.plates, methods=["POST"]),
             *(Route(path, self.plate_reader, methods=["POST"]) for path in plate_recognizer.PATHS),
             *(Route(path, self.alpr, methods=["POST"]) for path in codeproject.PATHS),
+            Route(codeproject.LIST, self.models, methods=["GET", "POST"]),
+            Route(codeproject.CUSTOM, self.custom, methods=["POST"]),
+            *(Route(path, self.status, methods=["GET"]) for path in codeproject.STATUS),
         ]
 
     async def plates(self, request: Request) -> Response:
@@ -86,10 +92,27 @@ class PictureApi:
         return JSONResponse(plate_recognizer.answer(picture, camera, timestamp), 201)
 
     async def alpr(self, request: Request) -> Response:
-        """Read one picture, `upload`, in the format of CodeProject.AI Server."""
+        """Read one picture in the format of CodeProject.AI Server."""
+        return await self._codeproject(request, codeproject.ALPR)
+
+    async def custom(self, request: Request) -> Response:
+        """Read one picture with a custom model of CodeProject.AI Server."""
+        return await self._codeproject(request, codeproject.model_of(request.path_params["model"]))
+
+    async def models(self, request: Request) -> Response:
+        """List the custom models as CodeProject.AI Server does."""
+        return JSONResponse(codeproject.models(self._device))
+
+    async def status(self, request: Request) -> Response:
+        """Tell the server's status as CodeProject.AI Server does."""
+        return JSONResponse(codeproject.status(request.path_params["name"]))
+
+    async def _codeproject(self, request: Request, model: str) -> Response:
+        started = time.perf_counter()
         async with self._uploads.form(request) as form:
+            least = codeproject.least_of(_text(form, "min_confidence"))
             picture = await self._read_one(request, await self._uploaded(form))
-        return JSONResponse(codeproject.answer(picture))
+        return JSONResponse(codeproject.answer(picture, model, least, self._device, started))
 
     async def _read_one(
         self, request: Request, upload: Upload, vehicles: bool = False, regions: Regions | None = None

@@ -68,7 +68,8 @@ class CameraRoom:
         """When a camera's picture was drawn, and its JPEG."""
         self._drawing = threading.Lock()
         sinks = (*plan.sinks, SqliteSettings(name="page", path=store))
-        self._recorder = Recorder(plan.outbox, sinks, _log.warning, max_bytes=int(plan.outbox_mb * (1 << 20)))
+        size = int(plan.outbox_mb * (1 << 20))
+        self._recorder = Recorder(plan.outbox, sinks, _log.warning, max_bytes=size, pictures=plan.pictures)
         self._watcher = Watcher(reader, plan.cameras, plan.watching(scheme, lists), on_frame=self._keep)
         self._recorder.follow(plan.site(self._watcher.at_work, lists))
         self._events = iter(self._watcher)

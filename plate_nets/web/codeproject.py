@@ -1,44 +1,155 @@
-"""`POST /v1/vision/alpr` in the format of CodeProject.AI Server.
+"""The requests of CodeProject.AI Server's clients: plates of a picture, the list of models, its status.
 
-Field names follow the outputs in modulesettings.json of https://github.com/codeproject/CodeProject.AI-ALPR .
+Field names follow https://codeproject.github.io/codeproject.ai/api/api_reference.html , and the outputs in
+modulesettings.json of https://github.com/codeproject/CodeProject.AI-ALPR .
 """
 
+import re
+import time
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from email.utils import format_datetime
+from importlib import metadata
 from typing import Any
 
 from starlette.responses import JSONResponse
 
+from plate_nets.common.error_codes import NOT_FOUND
+from plate_nets.common.errors import InputError
 from plate_nets.web import bodies
-from plate_nets.web.faults import answer_of, fault_of
+from plate_nets.web.faults import Refused, answer_of, fault_of
 
+PORT = 32168
+"""Where its clients look for it."""
+ALPR = "alpr"
+FINDER = "license-plate"
+"""The custom model that finds plates and reads none, as Blue Iris' users have it."""
+MODELS = (ALPR, FINDER)
 PATHS = ("/v1/vision/alpr", "/v1/image/alpr")
 """The second is its older name, which many clients still use."""
+LIST = "/v1/vision/custom/list"
+CUSTOM = "/v1/vision/custom/{model}"
+STATUS = ("/v1/status/{name}", "/v1/server/status/{name}")
+"""The second is its name since 2.4."""
+STATUSES = ("ping", "version", "updateavailable")
+_OWN = ("/v1/vision/", "/v1/image/", "/v1/status/", "/v1/server/")
+_FOUND = "DayPlate"
+"""What `license-plate` calls a plate, the name that Blue Iris' users look for; it has another one for the night."""
+
+Answer = dict[str, Any]
 
 
-def answer(picture: bodies.Picture) -> dict[str, Any]:
-    """A picture that was read -> the answer, without plates that have no reading."""
-    predictions = [_prediction(plate) for plate in picture.plates if plate.reading]
+def is_own(path: str) -> bool:
+    """Whether an error at this path has to be in these clients' format."""
+    return path.startswith(_OWN)
+
+
+def model_of(name: str) -> str:
+    """The name of a custom model as sent -> one of `MODELS`.
+
+    Raises:
+        Refused: there is no such model.
+    """
+    model = name.lower().removesuffix(".pt")
+    if model not in MODELS:
+        raise Refused(NOT_FOUND, f"model: expected one of {', '.join(MODELS)}")
+    return model
+
+
+def least_of(value: str | None) -> float:
+    """The field ``min_confidence`` -> the lowest confidence that the sender wants; 0 without it.
+
+    Raises:
+        InputError: not a number between 0 and 1.
+    """
+    try:
+        least = float(value or 0)
+    except ValueError:
+        least = -1.0
+    if not 0 <= least <= 1:
+        raise InputError("min_confidence: expected a number between 0 and 1")
+    return least
+
+
+def answer(
+    picture: bodies.Picture, model: str = ALPR, least: float = 0.0, device: str = "", started: float | None = None
+) -> Answer:
+    """A picture that was read -> the answer.
+
+    ``model``: "alpr" leaves out plates without a reading, "license-plate" gives the boxes of all of them. ``least``:
+    the lowest confidence of a prediction. ``device``: where it was read. ``started``: when the request came, on
+    `time.perf_counter`.
+    """
+    found = _readings(picture) if model == ALPR else _places(picture)
+    predictions = [each for each in found if each["confidence"] >= least]
+    labels = ", ".join(each["label"] for each in predictions)
+    spent = round(picture.milliseconds or 0)
     return {
-        "success": True,
-        "message": f"Found {', '.join(each['label'] for each in predictions)}" if predictions else "No plates found",
+        **_common("alpr" if model == ALPR else "custom", device),
+        "message": f"Found {labels}" if predictions else "No plates found",
         "predictions": predictions,
         "count": len(predictions),
         "inferenceMs": round(sum(picture.stages.values())),
-        "processMs": round(picture.milliseconds or 0),
-        "code": 200,
+        "processMs": spent,
+        "analysisRoundTripMs": spent if started is None else round((time.perf_counter() - started) * 1000),
     }
 
 
-def _prediction(plate: bodies.Plate) -> dict[str, Any]:
-    sides = zip(("x_min", "y_min", "x_max", "y_max"), map(round, plate.box), strict=True)
-    return {
-        "confidence": plate.confidence,
-        "label": f"Plate: {plate.reading}",
-        "plate": plate.reading,
-        **dict(sides),
-    }
+def models(device: str) -> Answer:
+    """The list of custom models. ``device``: where pictures are read."""
+    return {**_common("list-custom", device), "models": MODELS, "analysisRoundTripMs": 0}
+
+
+def status(name: str) -> Answer:
+    """The server's status: it is there ("ping"), its version ("version"), and no update ("updateavailable").
+
+    Raises:
+        Refused: there is no such status.
+    """
+    if name not in STATUSES:
+        raise Refused(NOT_FOUND, f"status: expected one of {', '.join(STATUSES)}")
+    whole = metadata.version("plate-nets")
+    numbers = dict(zip(("major", "minor", "patch"), map(int, re.findall(r"\d+", whole)), strict=False))
+    version = {**numbers, "preRelease": "", "securityUpdate": False, "build": 0}
+    told = {"success": True, "code": 200, "message": whole, "version": version}
+    if name != "updateavailable":
+        return told
+    newest = {"message": "This is the current version", "updateAvailable": False}
+    return {**told, **newest, "current": version, "latest": version}
 
 
 def error_response(error: Exception) -> JSONResponse:
     """An exception -> the error in those clients' format."""
     status = int(answer_of(error).http)
     return JSONResponse({"success": False, "error": fault_of(error).message, "code": status}, status)
+
+
+def _readings(picture: bodies.Picture) -> Iterable[Answer]:
+    for plate in picture.plates:
+        if plate.reading:
+            text = plate.reading
+            yield {"confidence": plate.confidence, "label": f"Plate: {text}", "plate": text, **_box(plate)}
+
+
+def _places(picture: bodies.Picture) -> Iterable[Answer]:
+    for plate in picture.plates:
+        yield {"confidence": plate.score, "label": _FOUND, **_box(plate)}
+
+
+def _box(plate: bodies.Plate) -> Answer:
+    return dict(zip(("x_min", "y_min", "x_max", "y_max"), map(round, plate.box), strict=True))
+
+
+def _common(command: str, device: str) -> Answer:
+    return {
+        "success": True,
+        "code": 200,
+        "command": command,
+        "moduleId": "ALPR",
+        "moduleName": "License Plate Reader",
+        "inferenceDevice": device,
+        "executionProvider": device,  # its name before 2.6
+        "canUseGPU": False,
+        "processedBy": "localhost",  # of the servers of its mesh
+        "timestampUTC": format_datetime(datetime.now(UTC), usegmt=True),
+    }

@@ -84,7 +84,7 @@ def _with_plain_cookies(scope: Scope) -> Scope:
 
 
 def answer_error(request: Request, error: Exception) -> Response:
-    """An exception -> the answer in the sender's format: a page, Plate Recognizer's, or ours."""
+    """An exception -> the answer in the sender's format: a page, Plate Recognizer's, CodeProject.AI's, or ours."""
     if wants_page(request):
         if isinstance(error, Refused) and error.answer is NO_ACCESS:
             return RedirectResponse("/login", 303)
@@ -92,7 +92,7 @@ def answer_error(request: Request, error: Exception) -> Response:
             return PlainTextResponse(fault_of(error).message, int(answer_of(error).http))
     if path_of(request) in plate_recognizer.PATHS:
         return plate_recognizer.error_response(error)
-    if path_of(request) in codeproject.PATHS:
+    if codeproject.is_own(path_of(request)):
         return codeproject.error_response(error)
     return error_response(error)
 

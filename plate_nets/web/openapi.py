@@ -42,31 +42,6 @@ def document(version: str) -> Json:
 
 def _paths() -> Json:
     files = {"type": "object", "properties": {"file": {"type": "array", "items": _BINARY}}, "required": ["file"]}
-    snapshot = {
-        "summary": "Read a picture, in the format of Plate Recognizer's Snapshot API",
-        "description": "Errors are {detail, error, status_code}.",
-        "requestBody": _body(
-            "multipart/form-data",
-            {
-                "type": "object",
-                "properties": {
-                    "upload": {**_BINARY, "description": "the picture, or its base64 as text"},
-                    "upload_url": {"type": "string"},
-                    "camera_id": {"type": "string"},
-                    "timestamp": {"type": "string"},
-                },
-            },
-        ),
-        "responses": {"201": {"description": "processing_time, results, filename, version, camera_id, timestamp"}},
-    }
-    alpr = {
-        "summary": "Read a picture, in the format of CodeProject.AI Server",
-        "description": "Errors are {success, error, code}.",
-        "requestBody": _body(
-            "multipart/form-data", {"type": "object", "properties": {"upload": _BINARY}, "required": ["upload"]}
-        ),
-        "responses": {"200": {"description": "success, message, predictions, count, inferenceMs, processMs, code"}},
-    }
     return {
         "/api/v1/plates": {
             "post": {
@@ -88,8 +63,8 @@ def _paths() -> Json:
                 "responses": {"200": _answer("the pictures, in order", bodies.Pictures), **_failures()},
             }
         },
-        **{path: {"post": snapshot} for path in plate_recognizer.PATHS},
-        **{path: {"post": alpr} for path in codeproject.PATHS},
+        **_plate_recognizer(),
+        **_codeproject(),
         "/api/v1/videos": {
             "post": {
                 "summary": "Watch a video",
@@ -185,6 +160,65 @@ def _paths() -> Json:
             "get": {"summary": "Status of the server, its models and its cameras", "responses": {"200": _ANY}}
         },
         "/metrics": {"get": {"summary": "Counters for Prometheus", "responses": {"200": {"description": "text"}}}},
+    }
+
+
+def _plate_recognizer() -> Json:
+    snapshot = {
+        "summary": "Read a picture, in the format of Plate Recognizer's Snapshot API",
+        "description": "Errors are {detail, error, status_code}.",
+        "requestBody": _body(
+            "multipart/form-data",
+            {
+                "type": "object",
+                "properties": {
+                    "upload": {**_BINARY, "description": "the picture, or its base64 as text"},
+                    "upload_url": {"type": "string"},
+                    "camera_id": {"type": "string"},
+                    "timestamp": {"type": "string"},
+                },
+            },
+        ),
+        "responses": {"201": {"description": "processing_time, results, filename, version, camera_id, timestamp"}},
+    }
+    return {path: {"post": snapshot} for path in plate_recognizer.PATHS}
+
+
+def _codeproject() -> Json:
+    alpr = {
+        "summary": "Read a picture, in the format of CodeProject.AI Server",
+        "description": "Errors are {success, error, code}.",
+        "requestBody": _body(
+            "multipart/form-data",
+            {
+                "type": "object",
+                "properties": {"upload": _BINARY, "min_confidence": {"type": "number"}},
+                "required": ["upload"],
+            },
+        ),
+        "responses": {
+            "200": {
+                "description": "success, message, predictions, count, inferenceMs, processMs, analysisRoundTripMs, "
+                "moduleId, moduleName, inferenceDevice, processedBy, command, code"
+            }
+        },
+    }
+    custom = {
+        **alpr,
+        "summary": "Read a picture with a custom model of CodeProject.AI Server",
+        "parameters": [_place("model", "alpr, or license-plate for the boxes alone")],
+    }
+    models = {"summary": "The custom models, as CodeProject.AI Server lists them", "responses": {"200": _ANY}}
+    status = {
+        "summary": "The status, as CodeProject.AI Server tells it",
+        "parameters": [_place("name", ", ".join(codeproject.STATUSES))],
+        "responses": _FOUND,
+    }
+    return {
+        **{path: {"post": alpr} for path in codeproject.PATHS},
+        codeproject.LIST: {"get": models, "post": models},
+        codeproject.CUSTOM: {"post": custom},
+        **{path: {"get": status} for path in codeproject.STATUS},
     }
 
 

@@ -1,12 +1,16 @@
 """The access rules and the limits of `plates web`."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from ipaddress import IPv4Network, IPv6Network, ip_network
 
 from plate_nets.common.errors import InputError
 from plate_nets.recognition.reader import FrameLimits
 
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "::1")
 SHORTEST_TOKEN = 16
+
+Networks = tuple[IPv4Network | IPv6Network, ...]
 
 
 @dataclass(frozen=True)
@@ -15,12 +19,13 @@ class WebSettings:
 
     ``tokens``: the tokens of users; empty: everyone who reaches the address may use it. ``hosts``: accepted host names,
     besides those of loopback; empty with tokens: any. ``allowed_urls``: hosts that pictures may be fetched from, with a
-    port if it is not the usual one.
+    port if it is not the usual one. ``trusted``: networks whose clients need no token.
     """
 
     tokens: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
     allowed_urls: tuple[str, ...] = ()
+    trusted: Networks = ()
     limits: FrameLimits = field(default_factory=FrameLimits)
     max_body: int = 128 << 20
     """Bytes of a request with pictures, all files together."""
@@ -56,3 +61,15 @@ class WebSettings:
                 raise InputError(
                     f"token: expected {SHORTEST_TOKEN} characters or more of ASCII without spaces, got {len(token)}"
                 )
+
+
+def networks_of(names: Iterable[str]) -> Networks:
+    """Networks as people write them, 192.168.0.0/16, or single addresses -> networks.
+
+    Raises:
+        InputError: one is neither.
+    """
+    try:
+        return tuple(map(ip_network, names))
+    except ValueError as error:
+        raise InputError(f"--trust: expected a network such as 192.168.0.0/16: {error}") from error

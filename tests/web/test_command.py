@@ -1,10 +1,11 @@
 """`plates web` as a user runs it."""
 
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -41,12 +42,28 @@ def started(folder: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str]
 
 
 def test_a_public_address_requires_a_token_and_says_so(tmp_path: Path) -> None:
-    with started(tmp_path, "--local", "--address", "0.0.0.0") as (_, said):
+    options = ("--address", "0.0.0.0", "--trust", "10.0.0.0/8", "--trust", "127.0.0.2")
+    with started(tmp_path, "--local", *options) as (_, said):
         url, token = (line.split()[1] for line in said[:2])
         assert "asks for a token" in said[2]
-        with httpx.Client(base_url=url.replace("0.0.0.0", "127.0.0.1"), trust_env=False) as client:
-            assert client.get("/api/openapi.json").status_code == 401
-            assert client.get("/api/openapi.json", headers={"Authorization": f"Bearer {token}"}).status_code == 200
+        assert said[3] == "Clients in 10.0.0.0/8, 127.0.0.2/32 need no token.\n"
+        url = f"{url.replace('0.0.0.0', '127.0.0.1')}api/openapi.json"
+        with httpx.Client(trust_env=False) as client:
+            assert client.get(url).status_code == 401
+            assert client.get(url, headers={"X-Forwarded-For": "127.0.0.2"}).status_code == 401
+            assert client.get(url, headers={"Authorization": f"Bearer {token}"}).status_code == 200
+        with httpx.Client(transport=httpx.HTTPTransport(local_address="127.0.0.2")) as trusted:
+            assert trusted.get(url).status_code == 200
+
+
+def test_with_codeproject_it_listens_where_its_clients_look() -> None:
+    with socket.socket() as taken:
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with suppress(OSError):  # then another program has it
+            taken.bind(("127.0.0.1", 32168))
+            taken.listen()
+        result = CliRunner().invoke(app, ["web", "--local", "--codeproject"])
+    assert (result.exit_code, "port 32168 on 127.0.0.1" in result.stderr) == (2, True)
 
 
 def test_without_an_option_the_command_starts_its_own_server(tmp_path: Path) -> None:
@@ -113,6 +130,8 @@ def test_every_file_may_be_in_a_folder_of_any_name(tmp_path: Path) -> None:
     [
         (["--local", "--url", "127.0.0.1:9"], "cannot be used together"),
         (["--local", "--token-file", "empty"], "no token found; write one per line"),
+        (["--local", "--trust", "192.168.1.5/16"], "--trust: expected a network such as 192.168.0.0/16: "),
+        (["--local", "--trust", "home"], "'home' does not appear to be an IPv4 or IPv6 network"),
         (["--local", "--cameras", "none.yaml"], "none.yaml"),
         (["--local", "--cameras", "hashed.yaml"], "hash: expected false, because the page shows texts"),
         (["--local", "--sure", "2"], "sure: expected a probability between 0 and 1, got 2.0"),

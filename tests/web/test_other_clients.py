@@ -290,14 +290,67 @@ def test_a_client_of_codeproject_ai_works(web: httpx.Client, path: str) -> None:
     assert prediction["confidence"] > 0.9
     assert 100 <= prediction["x_min"] + 10 < prediction["x_max"] <= 270 and prediction["y_min"] < prediction["y_max"]
     assert (found["success"], found["message"], found["count"], found["code"]) == (True, f"Found Plate: {TEXT}", 1, 200)
-    assert all(isinstance(found[name], int) for name in ("inferenceMs", "processMs"))
+    assert (found["moduleId"], found["moduleName"], found["command"]) == ("ALPR", "License Plate Reader", "alpr")
+    assert (found["inferenceDevice"], found["processedBy"]) == ("CPU", "localhost")
+    times = [found[name] for name in ("inferenceMs", "processMs", "analysisRoundTripMs")]
+    assert all(isinstance(each, int) for each in times) and times == sorted(times)
 
 
-def test_codeproject_ai_s_errors(web: httpx.Client, guarded: httpx.Client) -> None:
-    for client, content, status, words in (
-        (web, b"no picture", 400, "expected a JPEG"),
-        (guarded, CAR, 401, "token"),
-    ):
-        answer = client.post("/v1/vision/alpr", files={"upload": content})
-        assert answer.status_code == answer.json()["code"] == status
-        assert answer.json()["success"] is False and words in answer.json()["error"]
+def test_custom_models_of_codeproject_ai(web: httpx.Client) -> None:
+    """As Blue Iris asks: the list first, then a name of it, with the picture as `image` and the least confidence."""
+    for method in ("GET", "POST"):
+        listed = web.request(method, "/v1/vision/custom/list").raise_for_status().json()
+        assert (listed["success"], listed["command"], listed["moduleId"]) == (True, "list-custom", "ALPR")
+    found = {}
+    for name in (*listed["models"], "License-Plate.pt"):
+        files = {"image": ("gate.jpg", STREET, "image/jpeg")}
+        answer = web.post(f"/v1/vision/custom/{name}", data={"min_confidence": "0.4"}, files=files)
+        found[name] = answer.raise_for_status().json()
+    assert sorted(each["plate"].lower() for each in found["alpr"]["predictions"]) == BOTH
+    places = found["license-plate"]
+    assert places["predictions"] == found["License-Plate.pt"]["predictions"]
+    assert [each["label"] for each in places["predictions"]] == ["DayPlate"] * 2
+    assert (places["command"], places["count"]) == ("custom", 2)
+
+
+@pytest.mark.parametrize("path", ["/v1/status", "/v1/server/status"])
+def test_the_status_of_codeproject_ai(web: httpx.Client, path: str) -> None:
+    for name in ("ping", "version"):
+        told = web.get(f"{path}/{name}").raise_for_status().json()
+        assert (told["success"], told["code"]) == (True, 200)
+        numbers = [told["version"][part] for part in ("major", "minor", "patch")]
+        assert told["message"].startswith(".".join(map(str, numbers)))
+    update = web.get(f"{path}/updateavailable").raise_for_status().json()
+    assert (update["success"], update["updateAvailable"]) == (True, False)
+    assert update["current"] == update["latest"] == update["version"]
+
+
+def test_codeproject_ai_s_least_confidence() -> None:
+    known = picture_of(Box(0, 0, 40, 10))
+    assert [codeproject.answer(known, "alpr", least)["count"] for least in (0.5, 0.51)] == [1, 0]
+    assert [codeproject.answer(known, "license-plate", least)["count"] for least in (0.9, 0.91)] == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "sent", "status", "words"),
+    [
+        ("/v1/vision/custom/ipcam-general", CAR, "0.4", 404, "expected one of alpr, license-plate"),
+        ("/v1/vision/custom/alpr", CAR, "nan", 400, "min_confidence: expected a number between 0 and 1"),
+        ("/v1/vision/alpr", CAR, "half", 400, "min_confidence"),
+        ("/v1/vision/alpr", b"no picture", "", 400, "expected a JPEG"),
+        ("/v1/vision/detection", CAR, "", 404, "nothing found here"),
+        ("/v1/status/ping", CAR, "", 405, "method"),
+    ],
+)
+def test_codeproject_ai_s_errors(
+    web: httpx.Client, path: str, content: bytes, sent: str, status: int, words: str
+) -> None:
+    answer = web.post(path, data={"min_confidence": sent}, files={"upload": content})
+    assert answer.status_code == answer.json()["code"] == status
+    assert answer.json()["success"] is False and words in answer.json()["error"]
+
+
+def test_codeproject_ai_s_clients_without_a_token(guarded: httpx.Client) -> None:
+    for answer in (guarded.post("/v1/vision/alpr", files={"upload": CAR}), guarded.get("/v1/status/ping")):
+        assert answer.status_code == answer.json()["code"] == 401
+        assert answer.json()["success"] is False and "token" in answer.json()["error"]

@@ -8,20 +8,18 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from urllib.parse import unquote, urlsplit
 
 from paho.mqtt.client import Client, MQTTMessage
 from paho.mqtt.enums import CallbackAPIVersion
 
-from plate_nets.common.credentials import hide_credentials
-from plate_nets.common.errors import InputError, SinkError
+from plate_nets.common.errors import SinkError
 from plate_nets.events.sinks.base import Notes, Record, Sink, Site
+from plate_nets.events.sinks.broker import Broker
 from plate_nets.events.sinks.channels import Visits, camera_topic, is_late, list_topic, seen_at, zone_topic
 from plate_nets.events.sinks.home_assistant import Entity, of_camera, of_list
 from plate_nets.events.sinks.mqtt_connection import OFFLINE, ONLINE, QOS, Connection, MqttClient
 
 TIMEOUT = 10.0
-_PORTS = {"mqtt": 1883, "mqtts": 8883}
 _TOPIC = "plates"
 _LONGEST_PAUSE = 4.0
 """Seconds between two attempts to connect, so that Home Assistant is right again soon after its broker is."""
@@ -76,18 +74,9 @@ class MqttSink(Sink):
         retain: bool = False,
         off_after: int = OFF_AFTER,
     ) -> None:
-        parts = urlsplit(url)
-        try:
-            port = parts.port or _PORTS[parts.scheme]
-        except (KeyError, ValueError) as error:
-            expected = " or ".join(f"{scheme}://host:port/topic" for scheme in _PORTS)
-            raise InputError(f"mqtt: expected {expected}, got {hide_credentials(url)}") from error
-        self._topic = unquote(parts.path.strip("/")) or _TOPIC
-        if not parts.hostname or set("+#") & set(self._topic):
-            raise InputError(f"mqtt: expected a host and a topic without + and #, got {hide_credentials(url)}")
-        self._host, self._port, self._encrypted = parts.hostname, port, parts.scheme == "mqtts"
-        self._user = unquote(parts.username) if parts.username else None
-        self._password = unquote(parts.password) if parts.password else None
+        broker = Broker.parse(url, _TOPIC)
+        self._broker = broker
+        self._topic = broker.topic
         self._discovery = discovery
         self._timeout = timeout
         self._retain = retain
@@ -233,16 +222,14 @@ class MqttSink(Sink):
     def _open(self, status_topic: str, shared: Connection | None, connected: Callable[[], None]) -> Connection:
         client = MqttClient(CallbackAPIVersion.VERSION2)
         client.reconnect_delay_set(1, int(_LONGEST_PAUSE))
-        if self._user:
-            client.username_pw_set(self._user, self._password)
-        if self._encrypted:
-            client.tls_set()
+        self._broker.prepare(client)
         client.will_set(status_topic, OFFLINE, QOS, retain=True)
         heard = []
         if shared is None:  # of the two connections the one that sends no events, in case that others write nonsense
             heard = [f"{self.status_topic}/#", f"{self._topic}/+/status"]
             client.on_message = self._heard
-        return Connection(client, self._host, self._port, status_topic, self._timeout, shared, heard, connected)
+        host, port = self._broker.host, self._broker.port
+        return Connection(client, host, port, status_topic, self._timeout, shared, heard, connected)
 
     def _begin_again(self) -> None:
         """A new connection: the broker may have forgotten everything."""

@@ -21,6 +21,7 @@ class Recorder:
 
     Args:
         notice: called with a line about failures and recoveries.
+        pictures: the folder of the events' pictures, for the sinks that send them.
 
     Raises:
         InputError: the outbox or a file cannot be used, or two sinks have the same name.
@@ -34,12 +35,13 @@ class Recorder:
         notice: Callable[[str], None],
         *,
         max_bytes: int = MAX_BYTES,
+        pictures: Path | None = None,
     ) -> None:
         names = [each.name or each.type for each in sinks]
         twice = {name for name in names if names.count(name) > 1}
         if twice:
             raise InputError(f"sinks: expected different names, got {', '.join(sorted(twice))} more than once")
-        opened = [open_sink(each) for each in sinks]
+        opened = [open_sink(each, pictures) for each in sinks]
         self._notice = notice
         self._outbox = Outbox(path, names, max_bytes)
         self._pending: deque[PlateEvent] = deque(maxlen=_HELD)

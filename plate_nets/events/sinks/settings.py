@@ -1,5 +1,6 @@
 """The settings of a sink, as Python values and as keys of cameras.yaml."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
@@ -10,6 +11,7 @@ from plate_nets.common.errors import InputError
 from plate_nets.events.sinks.base import Sink
 from plate_nets.events.sinks.files import CsvSink, JsonlSink, ParquetSink
 from plate_nets.events.sinks.mqtt import OFF_AFTER, MqttSink
+from plate_nets.events.sinks.notify import NotifySink, QuietHours
 from plate_nets.events.sinks.sqlite import SqliteSink
 from plate_nets.events.sinks.webhook import WebhookSink
 
@@ -95,14 +97,39 @@ class MqttSettings(_Common):
             raise InputError(f"mqtt: off_after: expected 1 to {_LONGEST_ON} s, got {self.off_after}")
 
 
+@dataclass(frozen=True, kw_only=True)
+class NotifySettings(_Common):
+    """Messages to people."""
+
+    type: Literal["notify"] = "notify"
+    url: str = field(repr=False)
+    quiet: str | None = None
+    """Hours in which nothing is sent, such as 22:00-07:00."""
+
+    def __post_init__(self) -> None:
+        self.hours  # noqa: B018  refuses an invalid value
+
+    @property
+    def hours(self) -> QuietHours | None:
+        """The quiet hours."""
+        return QuietHours.parse(self.quiet) if self.quiet is not None else None
+
+
 SinkSettings = Annotated[
-    JsonlSettings | CsvSettings | SqliteSettings | ParquetSettings | WebhookSettings | MqttSettings,
+    JsonlSettings | CsvSettings | SqliteSettings | ParquetSettings | WebhookSettings | MqttSettings | NotifySettings,
     Field(discriminator="type"),
 ]
 
 
-def open_sink(settings: SinkSettings) -> Sink:
-    """Open the sink for these settings.
+def messages(urls: Iterable[str]) -> list[NotifySettings]:
+    """Addresses of an option -> a sink for each, with names that differ."""
+    return [
+        NotifySettings(url=url, name=f"notify-{number}" if number > 1 else "") for number, url in enumerate(urls, 1)
+    ]
+
+
+def open_sink(settings: SinkSettings, pictures: Path | None = None) -> Sink:
+    """Open the sink for these settings; ``pictures``: the folder of the events' pictures.
 
     Raises:
         InputError: a file or address cannot be used.
@@ -121,3 +148,5 @@ def open_sink(settings: SinkSettings) -> Sink:
             return WebhookSink(settings.url, settings.secret, settings.headers)
         case MqttSettings():
             return MqttSink(settings.url, settings.discovery, retain=settings.retain, off_after=settings.off_after)
+        case NotifySettings():
+            return NotifySink(settings.url, settings.hours, pictures)

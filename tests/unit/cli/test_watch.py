@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -48,9 +49,15 @@ def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reader: LocalReader)
     monkeypatch.setattr(importlib.import_module("plate_nets.cli.watch"), "local_reader", lambda *_: reader)
 
 
+@pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")  # in apprise
 def test_one_line_per_event_is_printed_and_every_sink_gets_it(clip: Path, receiver: Receiver) -> None:
     sinks = ["--jsonl", "e.jsonl", "--csv", "e.csv", "--sqlite", "e.sqlite", "--webhook", receiver.url]
-    result = CliRunner().invoke(app, ["watch", str(clip), "--local", *sinks, "--save-events", "pictures"])
+    with closing(Receiver()) as phone:
+        sinks += ["--notify", f"json://127.0.0.1:{phone.port}/one", "--notify", f"json://127.0.0.1:{phone.port}/two"]
+        result = CliRunner().invoke(app, ["watch", str(clip), "--local", *sinks, "--save-events", "pictures"])
+    messages = [json.loads(each.body) for each in phone.received]
+    assert [message["title"] for message in messages] == [TEXT, TEXT]
+    assert all(len(message["attachments"]) == 1 for message in messages)
     assert (result.exit_code, result.stderr) == (0, "1 car read in 20 frames; pictures in pictures\n")
     lines = result.stdout.splitlines()
     assert [line.split("  ")[1:4] for line in lines] == [["car", TEXT, "provisional"], ["car", TEXT, "final"]]

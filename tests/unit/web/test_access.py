@@ -7,12 +7,12 @@ from starlette.datastructures import URL
 from starlette.requests import HTTPConnection
 from starlette.types import Message, Receive, Scope, Send
 
-from plate_nets.common.error_codes import NO_ACCESS, TOO_MANY
+from plate_nets.common.error_codes import NO_ACCESS, NOT_ALLOWED, TOO_MANY, ErrorAnswer
 from plate_nets.common.errors import InputError
 from plate_nets.web.access import Access, Rate
 from plate_nets.web.faults import Refused, fault_of
 from plate_nets.web.guard import Guard
-from plate_nets.web.settings import WebSettings
+from plate_nets.web.settings import WebSettings, networks_of
 from plate_nets.web.uploads import plain_name
 
 
@@ -60,6 +60,36 @@ def test_wrong_tokens_are_limited_and_a_right_one_is_always_accepted() -> None:
         answers.append(refused.value.answer)
     assert answers == [NO_ACCESS] * 5 + [TOO_MANY]
     assert access.log_in(proxy, token)
+
+
+@pytest.mark.parametrize(
+    ("sender", "headers", "answer"),
+    [
+        ("192.168.1.7", {"host": "192.168.1.2:8080"}, None),
+        ("::ffff:192.168.1.7", {"host": "[fd00::2]:8080"}, None),
+        ("fd00::7", {"host": "[fd00::2]"}, None),
+        ("192.168.1.7", {"host": "nvr:8080"}, None),
+        ("192.168.1.7", {"host": "localhost"}, None),
+        ("192.169.1.7", {"host": "nvr"}, NO_ACCESS),
+        ("192.168.1.7", {"host": "other-site.example"}, NOT_ALLOWED),
+        ("192.168.1.7", {"host": "192.168.1.2", "x-forwarded-for": "203.0.113.7"}, NO_ACCESS),
+        ("192.168.1.7", {"host": "192.168.1.2", "forwarded": "for=192.168.1.7"}, NO_ACCESS),
+        ("192.168.1.7", {"host": "192.168.1.2", "authorization": "Bearer wrong"}, NO_ACCESS),
+        ("", {"host": "192.168.1.2"}, NO_ACCESS),
+    ],
+)
+def test_a_network_without_a_token(sender: str, headers: dict[str, str], answer: ErrorAnswer | None) -> None:
+    """Who connects counts, not what a proxy or a client says; the name of another site is no host of ours."""
+    trusted = networks_of(["10.0.0.0/8", "192.168.0.0/16", "fd00::/8"])
+    access = Access(WebSettings(tokens=("a-token-of-the-tests",), hosts=("nvr",), trusted=trusted))
+    named = [(name.encode(), value.encode()) for name, value in headers.items()]
+    connection = HTTPConnection({"type": "http", "headers": named, "client": (sender, 1)})
+    if answer is None:
+        assert access.caller(connection).name == sender
+        return
+    with pytest.raises(Refused) as refused:
+        access.caller(connection)
+    assert refused.value.answer is answer
 
 
 def test_the_host_header_does_not_open_a_path_that_requires_a_token(monkeypatch: pytest.MonkeyPatch) -> None:

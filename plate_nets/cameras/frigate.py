@@ -1,0 +1,281 @@
+"""Reads the plates of the vehicles that Frigate tracks, and tells it what it read.
+
+Frigate publishes each change of an object on MQTT (docs.frigate.video/integrations/mqtt). The picture comes from its
+HTTP API, as does the way back.
+"""
+
+import hashlib
+import json
+import math
+import re
+import threading
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from ulid import ULID
+
+from plate_nets.cameras.frigate_api import FrigateApi
+from plate_nets.cameras.pictures import is_same
+from plate_nets.common.errors import InputError, PlateError
+from plate_nets.countries import PlateScheme
+from plate_nets.events.event import Candidate, Character, Frames, Judged, PlateEvent, Region
+from plate_nets.recognition.quads import lines_of_plate
+from plate_nets.recognition.reader import Reader
+from plate_nets.types import Box, Plate
+
+LABELS = ("car", "truck", "bus", "motorcycle")
+"""Frigate's objects that have plates."""
+PAUSES = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 60.0)
+"""Seconds between attempts; after the last one an object is given up."""
+_ID, _CAMERA = re.compile(r"[\w.-]{1,64}"), re.compile(r"[\w-]{1,64}")
+_DONE = 10_000
+"""Objects that are known to be finished."""
+_WAITING = 1000
+"""Objects that may wait; beyond that the oldest is dropped."""
+
+
+@dataclass
+class Tracked:
+    """An object of Frigate, as its last message describes it, and how far we are with it. Times are Unix seconds."""
+
+    id: str
+    camera: str
+    box: Box
+    """In the pixels of its snapshot."""
+    taken: float
+    """When the snapshot was taken."""
+    first_seen: float
+    last_seen: float
+    ended: bool
+    named: bool
+    """Whether it already has a sub label."""
+    ready: bool
+    """Whether there is a snapshot."""
+    found: PlateEvent | None = None
+    """What we read, until Frigate knows it."""
+    plate_set: bool = False
+    attempts: int = 0
+    due: float = 0.0
+    """When to try again, on `time.monotonic`."""
+
+
+def tracked_of(payload: bytes, labels: Collection[str] = LABELS) -> Tracked | None:
+    """A message of `frigate/events` -> the object; None for objects with other labels.
+
+    Raises:
+        InputError: it is no such message.
+    """
+    try:
+        message = json.loads(payload)
+        after = message["after"]
+        if after["label"] not in labels:
+            return None
+        snapshot = after.get("snapshot") or {}
+        box = Box(*map(_number, snapshot.get("box") or after["box"]))
+        start, end = _number(after["start_time"]), after.get("end_time")
+        taken = _number(snapshot.get("frame_time") or after.get("frame_time") or start)
+        id, camera = str(after["id"]), str(after["camera"])
+        if not _ID.fullmatch(id) or not _CAMERA.fullmatch(camera):
+            raise ValueError(f"id {id[:64]!r}, camera {camera[:64]!r}")
+        ended = message["type"] == "end"
+        return Tracked(
+            id,
+            camera,
+            box,
+            taken,
+            start,
+            _number(end) if end else max(taken, start),
+            ended,
+            named=bool(after.get("sub_label")),
+            ready=ended or bool(after.get("has_snapshot")),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise InputError(f"message: expected an event of Frigate, got another one: {error}") from error
+
+
+class FrigateReader:
+    """Reads tracked objects one after another. `take` may be called from another thread than `turn`.
+
+    Args:
+        api: Frigate.
+        reader: reads the pictures.
+        scheme: what the reader reads.
+        tell: called with each event and its picture, a JPEG, once for each object.
+        notice: called with a line about failures and recoveries.
+        labels: the objects to read.
+    """
+
+    def __init__(
+        self,
+        api: FrigateApi,
+        reader: Reader,
+        scheme: PlateScheme,
+        tell: Callable[[PlateEvent, bytes], None],
+        notice: Callable[[str], None],
+        labels: Collection[str] = LABELS,
+        pauses: tuple[float, ...] = PAUSES,
+    ) -> None:
+        self._api = api
+        self._reader = reader
+        self._scheme = scheme
+        self._tell = tell
+        self._notice = notice
+        self._labels = labels
+        self._pauses = pauses
+        self._changed = threading.Condition()
+        self._waiting: dict[str, Tracked] = {}
+        self._done: dict[str, None] = {}
+        self._failing = self._odd = self._without_plates = False
+
+    def take(self, payload: bytes) -> None:
+        """Queue the object of a message; a later message about it replaces an earlier one."""
+        try:
+            tracked = tracked_of(payload, self._labels)
+        except InputError as error:
+            if not self._odd:
+                self._odd = True
+                self._notice(f"{error}; more of them are ignored in silence")
+            return
+        with self._changed:
+            if tracked is None or tracked.id in self._done or not tracked.ready:
+                return
+            before = self._waiting.get(tracked.id)
+            if before:
+                tracked = replace(
+                    tracked,
+                    found=before.found,
+                    plate_set=before.plate_set,
+                    attempts=before.attempts,
+                    due=before.due,
+                )
+            self._waiting[tracked.id] = tracked
+            if len(self._waiting) > _WAITING:
+                del self._waiting[next(iter(self._waiting))]
+            self._changed.notify_all()
+
+    def turn(self, seconds: float) -> bool:
+        """Work on the next object, waiting for one up to so many seconds -> whether there was one."""
+        deadline = time.monotonic() + seconds
+        with self._changed:
+            while (tracked := self._next()) is None:
+                if (left := deadline - time.monotonic()) <= 0:
+                    return False
+                self._changed.wait(min(left, 0.5))
+            del self._waiting[tracked.id]
+        try:
+            done = self._read(tracked) and self._report(tracked)
+        except InputError as error:  # of the picture
+            self._notice(f"{tracked.camera}: {tracked.id}: {error}")
+            done = tracked.ended
+        except PlateError as error:
+            self._try_later(tracked, error)
+            return True
+        if self._failing:
+            self._failing = False
+            self._notice("answers again")
+        if done or tracked.ended:
+            self._finish(tracked)
+        return True
+
+    def _next(self) -> Tracked | None:
+        now = time.monotonic()
+        return next((each for each in self._waiting.values() if each.due <= now), None)
+
+    def _read(self, tracked: Tracked) -> bool:
+        """Read the object if it was not read yet, and tell the event -> whether it has a text."""
+        if tracked.found is not None:
+            return True
+        picture = self._api.snapshot(tracked.id)
+        if picture is None:
+            if tracked.ended:
+                self._notice(f"{tracked.camera}: {tracked.id}: Frigate has no snapshot of it")
+            return False
+        plates = self._reader.read(picture, evidence=True)
+        read = [each for each in plates if each.reading.text and is_same(each.box, tracked.box)]
+        if not read:
+            return False
+        found = event_of(tracked, max(read, key=lambda plate: plate.score), self._scheme)
+        self._tell(found, picture)
+        tracked.found = found
+        return True
+
+    def _report(self, tracked: Tracked) -> bool:
+        """Tell Frigate what was read; a sub label that somebody else has set stays."""
+        assert tracked.found is not None, "it was read"
+        text, score = tracked.found.plate, round(tracked.found.score, 4)
+        if not tracked.plate_set and not self._api.set_plate(tracked.id, text, score) and not self._without_plates:
+            self._without_plates = True
+            self._notice("Frigate does not take license plates: it is older than 0.16, or has lost the event")
+        tracked.plate_set = True
+        if not tracked.named and not self._api.set_sub_label(tracked.id, text, score):
+            self._notice(f"{tracked.camera}: {tracked.id}: Frigate does not know this event any more")
+        return True
+
+    def _try_later(self, tracked: Tracked, error: PlateError) -> None:
+        if tracked.attempts >= len(self._pauses):
+            self._notice(f"{tracked.camera}: {tracked.id}: given up: {error}")
+            self._finish(tracked)
+            return
+        if not self._failing:
+            self._failing = True
+            self._notice(f"{error}; trying again")
+        tracked.due = time.monotonic() + self._pauses[tracked.attempts]
+        tracked.attempts += 1
+        with self._changed:
+            newer = self._waiting.get(tracked.id)  # came meanwhile
+            if newer:
+                newer.found, newer.plate_set = tracked.found, tracked.plate_set
+                newer.attempts, newer.due = tracked.attempts, tracked.due
+            else:
+                self._waiting[tracked.id] = tracked
+
+    def _finish(self, tracked: Tracked) -> None:
+        with self._changed:
+            self._waiting.pop(tracked.id, None)
+            self._done[tracked.id] = None
+            while len(self._done) > _DONE:
+                del self._done[next(iter(self._done))]
+
+
+def event_of(tracked: Tracked, plate: Plate, scheme: PlateScheme) -> PlateEvent:
+    """An object and its plate -> the event. An object always has the same id, so sinks know one that comes again."""
+    reading = plate.reading
+    owner = scheme.read_with(reading.scheme).by_shape[lines_of_plate(plate.corners)].owner(reading.text, reading.scheme)
+    digest = hashlib.sha256(tracked.id.encode()).digest()
+    corners = tuple(zip(plate.corners[::2], plate.corners[1::2], strict=True)) or None
+    return PlateEvent(
+        stage="final",
+        id=str(ULID.from_bytes(int(tracked.first_seen * 1000).to_bytes(6) + digest[:10])),
+        revision=1,
+        camera_id=tracked.camera,
+        timestamp=datetime.fromtimestamp(tracked.taken).astimezone(),
+        first_seen=datetime.fromtimestamp(tracked.first_seen, UTC),
+        last_seen=datetime.fromtimestamp(tracked.last_seen, UTC),
+        position_sec=max(0.0, tracked.taken - tracked.first_seen),
+        plate=reading.text,
+        reading=reading.best,
+        score=reading.confidence,
+        dscore=plate.score,
+        characters=tuple(map(Character, reading.best, reading.characters)),
+        candidates=(Candidate(reading.text, reading.confidence, bool(reading.format)),),
+        region=Region(owner.country, owner.region_of(reading.text)),
+        plate_type=reading.format,
+        box=plate.box,
+        corners=corners,
+        frames=Frames(1, 1, 1),
+        speed=0.0,
+        dwell_sec=max(0.0, tracked.last_seen - tracked.first_seen),
+        vehicle=plate.vehicle,
+        country=Judged(reading.country, reading.country_confidence) if reading.country else None,
+        ground=Judged(reading.ground, reading.ground_confidence) if reading.ground else None,
+    )
+
+
+def _number(value: Any) -> float:
+    number = float(value)
+    if not math.isfinite(number) or not 0 <= number < 1e11:
+        raise ValueError(f"number {value!r}")
+    return number

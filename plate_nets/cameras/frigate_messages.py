@@ -1,0 +1,56 @@
+"""Frigate's messages on an MQTT broker."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from paho.mqtt.client import Client, MQTTMessage
+from paho.mqtt.enums import CallbackAPIVersion
+from paho.mqtt.reasoncodes import ReasonCode
+
+from plate_nets.events.sinks.broker import Broker
+
+_LONGEST_PAUSE = 30
+
+
+@contextmanager
+def events_of_frigate(broker: Broker, take: Callable[[bytes], None], notice: Callable[[str], None]) -> Iterator[None]:
+    """Call ``take`` with each message below the broker's topic, in another thread, for the duration of the block.
+
+    A broker that is away is connected again and again; ``notice`` is told when it goes and when it comes.
+    """
+    state = ""
+
+    def say(line: str) -> None:
+        nonlocal state
+        if line != state:
+            state = line
+            notice(f"broker {broker.host}:{broker.port}: {line}")
+
+    def connected(client: Client, data: object, flags: object, reason: ReasonCode, properties: object) -> None:
+        if reason.is_failure:
+            say(f"refuses: {reason}")
+        else:
+            client.subscribe(f"{broker.topic}/events", qos=1)
+            say(f"connected, waits for {broker.topic}/events")
+
+    def disconnected(*_: Any) -> None:
+        say("connection lost; trying again")
+
+    client = Client(CallbackAPIVersion.VERSION2)
+    client.reconnect_delay_set(1, _LONGEST_PAUSE)
+    broker.prepare(client)
+
+    def received(client: Client, data: object, message: MQTTMessage) -> None:
+        take(bytes(message.payload))
+
+    client.on_connect, client.on_disconnect, client.on_message = connected, disconnected, received
+    client.on_connect_fail = lambda *_: say("no answer; trying again")
+    client.connect_async(broker.host, broker.port)
+    client.loop_start()
+    try:
+        yield
+    finally:
+        client.on_disconnect = None
+        client.disconnect()
+        client.loop_stop()

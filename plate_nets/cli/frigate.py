@@ -1,0 +1,146 @@
+"""`plates frigate`: reads the vehicles that Frigate tracks, and gives it their plates."""
+
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from plate_nets.cli.options import Details, Local, ModelRepository, Schemes, Timeout, Urls, use_detail, use_schemes
+from plate_nets.cli.watch import event_line, open_reader
+from plate_nets.common.extras import needs
+from plate_nets.countries import default_schemes, joined
+
+if TYPE_CHECKING:
+    from plate_nets.events.event import PlateEvent
+
+_DAY = 86_400
+_SECONDS = 0.5
+"""How soon the end of the command is noticed."""
+
+
+def frigate(
+    server: Annotated[str, typer.Argument(metavar="FRIGATE", help="Frigate's address, such as http://frigate:5000.")],
+    mqtt: Annotated[
+        str, typer.Option(help="Frigate's broker, and its topic_prefix: mqtt://user:password@host:port/frigate.")
+    ],
+    label: Annotated[
+        list[str] | None,
+        typer.Option(help="Object to read. Repeatable. Default: car, truck, bus and motorcycle."),
+    ] = None,
+    save_events: Annotated[
+        Path | None, typer.Option(help="Save the picture of each event to this folder.", file_okay=False)
+    ] = None,
+    jsonl: Annotated[
+        Path | None, typer.Option(help="Append events to this file, as lines of JSON.", dir_okay=False)
+    ] = None,
+    sqlite: Annotated[
+        Path | None,
+        typer.Option(help="Keep the events in this SQLite file, for `plates web --events`.", dir_okay=False),
+    ] = None,
+    notify: Annotated[
+        list[str] | None,
+        typer.Option(help="Send a message for each event to this address of apprise. Repeatable."),
+    ] = None,
+    keep_days: Annotated[
+        float | None, typer.Option(help="Delete pictures, and events in --sqlite, after this many days.", min=0)
+    ] = None,
+    outbox: Annotated[
+        Path, typer.Option(help="SQLite file that keeps events until every sink has them.", dir_okay=False)
+    ] = Path("plates-outbox.sqlite"),
+    url: Urls = None,
+    local: Local = False,
+    scheme: Schemes = None,
+    detail: Details = None,
+    timeout: Timeout = 30.0,
+    model_repository: ModelRepository = None,
+) -> None:
+    """Read the plates of Frigate's vehicles, and set them in Frigate as license plate and sub label. Runs until Ctrl-C.
+
+    Frigate sends its events over MQTT. The pictures come from its HTTP API.
+    """
+    with needs("watch", "plates frigate"):
+        from plate_nets.cameras.frigate import LABELS, FrigateReader
+        from plate_nets.cameras.frigate_api import FrigateApi
+        from plate_nets.cameras.frigate_messages import events_of_frigate
+        from plate_nets.cameras.pictures import PictureSettings, Retention
+        from plate_nets.events.sinks import settings as to
+        from plate_nets.events.sinks.broker import Broker
+        from plate_nets.events.sinks.recorder import Recorder
+
+    terminal = Console(stderr=True, highlight=False, soft_wrap=True)
+
+    def say(line: str) -> None:
+        terminal.print(line, markup=False)
+
+    broker = Broker.parse(mqtt, "frigate")
+    sinks: list[to.SinkSettings] = [
+        *([to.JsonlSettings(path=jsonl)] if jsonl else []),
+        *([to.SqliteSettings(path=sqlite, keep_days=keep_days)] if sqlite else []),
+        *to.messages(notify or ()),
+    ]
+    use_detail(detail, url)
+    schemes = use_schemes(scheme)
+    with ExitStack() as stack:
+        api = stack.enter_context(FrigateApi(server))
+        kept = None if keep_days is None else keep_days * _DAY
+        retention = Retention(PictureSettings(save_events, max_age=kept)) if save_events else None
+        recorder = Recorder(outbox, sinks, say, pictures=save_events) if sinks else None
+        if recorder:
+            stack.callback(recorder.close)
+        reader = stack.enter_context(open_reader(local, url, "grpc", timeout, model_repository, None, schemes))
+
+        def tell(event: "PlateEvent", picture: bytes) -> None:
+            if save_events:
+                event = _with_picture(event, picture, save_events)
+            if recorder:
+                recorder.record(event)
+            typer.echo(event_line(event))
+
+        known = joined(schemes or default_schemes())
+        plates = FrigateReader(api, reader, known, tell, say, label or LABELS)
+        ending = stack.enter_context(_ending())
+        stack.enter_context(events_of_frigate(broker, plates.take, say))
+        while not ending:
+            plates.turn(_SECONDS)
+            if retention:
+                retention.prune(time.time())
+        raise typer.Exit(128 + ending[0])
+
+
+def _with_picture(event: "PlateEvent", picture: bytes, folder: Path) -> "PlateEvent":
+    """Save the picture of an event -> the event with its name.
+
+    Raises:
+        SinkError: it cannot be written.
+    """
+    from plate_nets.cameras.pictures import write_picture
+    from plate_nets.events.event import Images
+
+    name = f"{event.camera_id}/{event.first_seen:%Y-%m-%d}/{event.id}_frame.jpg"
+    write_picture(folder / name, picture)
+    return replace(event, images=Images(frame=name))
+
+
+@contextmanager
+def _ending() -> Iterator[list[int]]:
+    """The signal that ends the command, once there was one; the next one ends it at once."""
+    received: list[int] = []
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def end(number: int, frame: object) -> None:
+        received.append(number)
+        signal.signal(number, before[signal.Signals(number)])
+
+    for number in before:
+        signal.signal(number, end)
+    try:
+        yield received
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,159 @@
+"""Sends messages to people, with a picture, through the services that the library apprise knows."""
+
+import json
+import logging
+import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, time
+from pathlib import Path
+from typing import Any
+
+from plate_nets.common.credentials import hide_credentials
+from plate_nets.common.errors import InputError, SinkError
+from plate_nets.common.extras import needs
+from plate_nets.common.intake.files import read_file
+from plate_nets.events.sinks.base import Notes, Record, Sink
+
+TIMEOUT = 30.0
+"""Seconds for a message with its picture."""
+_CARS = 1000
+"""Cars that are known to have been told."""
+_LARGEST = 32 << 20
+"""Bytes of a picture."""
+_SHOWN = 200
+"""Characters of the service's error that are shown."""
+_HOURS = re.compile(r"(\d\d:\d\d)-(\d\d:\d\d)")
+
+
+@dataclass(frozen=True)
+class QuietHours:
+    """The time of each day in which no message is sent; it may go past midnight."""
+
+    begins: time
+    ends: time
+
+    @classmethod
+    def parse(cls, text: str) -> "QuietHours":
+        """Text such as "22:00-07:00" -> the hours.
+
+        Raises:
+            InputError: it is something else.
+        """
+        found = _HOURS.fullmatch(text)
+        if found is None or found[1] == found[2]:
+            raise InputError(f"quiet: expected two times such as 22:00-07:00, got {text!r}")
+        try:
+            return cls(*map(time.fromisoformat, found.groups()))
+        except ValueError as error:
+            raise InputError(f"quiet: expected times from 00:00 to 23:59, got {text!r}") from error
+
+    def include(self, moment: datetime) -> bool:
+        """Whether a moment is within these hours of its own time zone."""
+        now = moment.time()
+        if self.begins < self.ends:
+            return self.begins <= now < self.ends
+        return now >= self.begins or now < self.ends
+
+
+class NotifySink(Sink):
+    """Sends a message for each car, once: with the first record that has a text.
+
+    Args:
+        url: of a service, as apprise writes it, such as ``ntfy://topic``. It often is a secret, so no message shows it.
+        quiet: hours, in the camera's time zone, in which cars are told to nobody, not even later.
+        pictures: folder of the events' pictures; None: messages have none.
+        now: the present.
+        timeout: seconds for a message.
+    """
+
+    batch = 1
+
+    def __init__(
+        self,
+        url: str,
+        quiet: QuietHours | None = None,
+        pictures: Path | None = None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        timeout: float = TIMEOUT,
+    ) -> None:
+        with needs("notify", "sending messages"):
+            import apprise
+            from apprise.attachment.memory import AttachMemory
+        self._attachment: Callable[..., Any] = AttachMemory
+        # What it logs may have parts of addresses; our errors say the cause
+        log = logging.getLogger("apprise")
+        log.addHandler(logging.NullHandler())
+        log.propagate = False
+        self._service = apprise.Apprise()
+        if not self._service.add(url):
+            scheme, found, _ = url.partition("://")
+            got = f"a wrong or incomplete one that begins with {scheme}://" if found else "one without ://"
+            raise InputError(f"notify: expected an address of a service, such as ntfy://TOPIC, got {got}")
+        self._quiet = quiet
+        self._pictures = pictures
+        self._now = now
+        self._timeout = timeout
+        self._notes = Notes()
+        self._told: dict[str, None] | None = None
+        """The ids of the last cars that were told, oldest first."""
+
+    def begin(self, notes: Notes) -> None:
+        self._notes = notes
+
+    def send(self, records: Sequence[Record]) -> None:
+        (record,) = records
+        event = record.event
+        told = self._remembered()
+        if not event["plate"] or event["id"] in told:
+            return
+        if event["supersedes"] not in told and not self._is_quiet(event):
+            self._tell(event)
+        told[event["id"]] = None
+        while len(told) > _CARS:
+            del told[next(iter(told))]
+        self._notes.write(json.dumps(list(told)))
+
+    def _remembered(self) -> dict[str, None]:
+        if self._told is None:
+            self._told = dict.fromkeys(json.loads(self._notes.read() or "[]"))
+        return self._told
+
+    def _is_quiet(self, event: dict[str, Any]) -> bool:
+        zone = datetime.fromisoformat(event["timestamp_local"]).tzinfo
+        return self._quiet is not None and self._quiet.include(self._now().astimezone(zone))
+
+    def _tell(self, event: dict[str, Any]) -> None:
+        """Send the message of an event; if the service does not take it with its picture, without."""
+        title, body = message_of(event)
+        picture = self._picture(event["images"])
+        reason = self._try(title, body, picture)
+        if reason is not None and picture is not None:
+            reason = self._try(title, body, None)
+        if reason is not None:
+            raise SinkError(f"no message sent: {reason}")
+
+    def _try(self, title: str, body: str, picture: bytes | None) -> str | None:
+        """Send a message -> why it failed, or None."""
+        attached = self._attachment(picture, name="car.jpg", mimetype="image/jpeg") if picture else None
+        with self._service.notify(body, title, body_format="text", attach=attached, timeout=self._timeout) as result:
+            if result:
+                return None
+            said = [" ".join(entry.message.split()) for entry in result.logs()]
+        return hide_credentials(said[-1] if said else "the service gave no reason")[:_SHOWN]
+
+    def _picture(self, images: dict[str, str | None]) -> bytes | None:
+        """The picture that shows the car, if it is stored and was not deleted yet."""
+        name = images.get("vehicle") or images["frame"] or images["plate"]
+        if self._pictures and name:
+            with suppress(OSError, InputError):  # deleted, as it is old
+                return read_file(self._pictures / name, _LARGEST)
+        return None
+
+
+def message_of(event: dict[str, Any]) -> tuple[str, str]:
+    """An event's JSON -> title and text of its message."""
+    moment = datetime.fromisoformat(event["timestamp_local"])
+    matches = [f"{match['list']}: {match['label'] or match['entry']}" for match in event["watch"]]
+    return event["plate"], "\n".join([f"{event['camera_id']}, {moment:%Y-%m-%d %H:%M:%S}", *matches])

@@ -1,0 +1,351 @@
+"""Frigate's events in, license plates and sub labels back, with a stand-in that speaks its wire format.
+
+Messages are those of docs.frigate.video/integrations/mqtt, requests and answers those of its HTTP API 0.16 to 0.18.
+"""
+
+import base64
+import json
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from paho.mqtt.client import Client
+from typer.testing import CliRunner
+
+from plate_nets.cameras.frigate import FrigateReader, tracked_of
+from plate_nets.cameras.frigate_api import FrigateApi
+from plate_nets.cli import app
+from plate_nets.common.errors import InputError, ServerUnavailable
+from plate_nets.countries import default_plates
+from plate_nets.events.event import PlateEvent, event_schema
+from plate_nets.types import Box, Frame, Plate, Reading
+from tests.broker import Broker
+from tests.frames import Placed, compose, encode
+from tests.receiver import Receiver
+from tests.waiting import eventually
+
+ID = "1607123955.475377-mxklsc"
+TEXT = "A123BC77"
+PICTURE = encode(compose(360, 480, [Placed(TEXT, 100, 200)]), ".jpg")
+BOTH = ("http://127.0.0.1:9", "--mqtt", "mqtt://127.0.0.1:9")
+BOX = [60, 100, 300, 300]
+
+
+def message(kind: str = "update", id: str = ID, **changes: Any) -> bytes:
+    """A message of `frigate/events`, with the fields that its documentation shows."""
+    after = {
+        "id": id,
+        "camera": "front_door",
+        "frame_time": 1607123961.837752,
+        "snapshot": {"frame_time": 1607123961.8, "box": BOX, "area": 48000, "score": 0.79},
+        "label": "car",
+        "sub_label": None,
+        "top_score": 0.958984375,
+        "false_positive": False,
+        "start_time": 1607123955.475377,
+        "end_time": 1607123970.5 if kind == "end" else None,
+        "score": 0.7890625,
+        "box": BOX,
+        "current_zones": ["driveway"],
+        "entered_zones": ["yard", "driveway"],
+        "has_snapshot": True,
+        "has_clip": False,
+        "stationary": False,
+    }
+    return json.dumps({"type": kind, "before": after, "after": after | changes}).encode()
+
+
+class Frigate:
+    """Answers as Frigate does; ``faults`` come first, None hangs up. ``knows_plates``: from version 0.16 on."""
+
+    def __init__(self) -> None:
+        self.picture: bytes | None = PICTURE
+        self.faults: list[int | None] = []
+        self.knows_plates = True
+        self.asked: list[str] = []
+        self.query: dict[str, list[str]] = {}
+        self.sent: list[tuple[str, dict[str, Any]]] = []
+        self.headers: dict[str, str] = {}
+        standin = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                standin._answer(self, None)
+
+            def do_POST(self) -> None:
+                standin._answer(self, json.loads(self.rfile.read(int(self.headers["content-length"]))))
+
+            def log_message(self, format: str, *args: object) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
+        self._thread.start()
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def _answer(self, handler: BaseHTTPRequestHandler, body: dict[str, Any] | None) -> None:
+        address = urlsplit(handler.path)
+        what = address.path.removeprefix(f"/api/events/{ID}/")
+        self.headers = {name.lower(): value for name, value in handler.headers.items()}
+        self.asked.append(what)
+        fault = self.faults.pop(0) if self.faults else 0
+        if fault is None:
+            return
+        if fault:
+            status, content = fault, b'{"success":false,"message":"Event not found"}'
+        elif what == "snapshot.jpg" and body is None:
+            self.query = parse_qs(address.query)
+            status, content = (404, b'{"success":false}') if self.picture is None else (200, self.picture)
+        elif what == "recognized_license_plate" and not self.knows_plates:
+            status, content = 404, b'{"detail":"Not Found"}'
+        elif what in ("recognized_license_plate", "sub_label") and body is not None:
+            self.sent.append((what, body))
+            status, content = 200, b'{"success":true,"message":"set"}'
+        else:
+            status, content = 404, b'{"detail":"Not Found"}'
+        handler.send_response(status)
+        handler.send_header("content-length", str(len(content)))
+        handler.end_headers()
+        handler.wfile.write(content)
+
+
+class FakeReader:
+    """Reads the given texts in the middle of the car, one picture after another."""
+
+    def __init__(self, *texts: str) -> None:
+        self.texts = list(texts)
+        self.box = Box(150, 200, 220, 220)
+
+    def read(self, image: Frame | bytes, *, evidence: bool = False) -> list[Plate]:
+        text = self.texts.pop(0)
+        return [Plate(self.box, 0.9, Reading(text, text or "A1", 0.95, (0.95,) * len(text), scheme="russia"))]
+
+
+@pytest.fixture
+def frigate() -> Iterator[Frigate]:
+    with closing(Frigate()) as standin:
+        yield standin
+
+
+@pytest.fixture
+def phone() -> Iterator[Receiver]:
+    with closing(Receiver()) as phone:
+        yield phone
+
+
+Run = Callable[..., tuple[list[PlateEvent], list[str]]]
+
+
+@pytest.fixture
+def run(frigate: Frigate) -> Iterator[Run]:
+    """Messages, and the texts that are read -> events and lines, once nothing is left to do."""
+    with FrigateApi(frigate.url, timeout=5) as api:
+
+        def run(*messages: bytes, texts: tuple[str, ...] = (TEXT,), **options: Any) -> Any:
+            told: list[PlateEvent] = []
+            said: list[str] = []
+            reader = options.pop("reader", None) or FakeReader(*texts)
+            plates = FrigateReader(
+                api, reader, default_plates(), lambda event, picture: told.append(event), said.append, **options
+            )
+            for each in messages:
+                plates.take(each)
+                while plates.turn(0.05):
+                    pass
+            return told, said
+
+        yield run
+
+
+def test_a_vehicle_is_read_once_and_set_in_frigate(frigate: Frigate, run: Run) -> None:
+    """A picture without a text is no reason to stop: the next one may have it."""
+    updates = (message("new"), message(), message(), message("end"))
+    (event,), said = run(*updates, texts=("", TEXT))
+    assert frigate.sent == [
+        ("recognized_license_plate", {"recognizedLicensePlate": TEXT, "recognizedLicensePlateScore": 0.95}),
+        ("sub_label", {"subLabel": TEXT, "subLabelScore": 0.95}),
+    ]
+    assert frigate.asked.count("snapshot.jpg") == 2 and frigate.query["crop"] == ["0"]
+    assert (event.plate, event.camera_id, event.region.subject, event.stage) == (TEXT, "front_door", "77", "final")
+    assert event.timestamp.timestamp() == pytest.approx(1607123961.8)
+    jsonschema = pytest.importorskip("jsonschema")
+    jsonschema.validate(event.to_dict(), event_schema())
+    again, _ = run(message("end"))
+    assert again[0].id == event.id, "of the same object, also after a restart"
+    assert not said
+
+
+def test_only_vehicles_that_have_a_snapshot_are_asked_for(frigate: Frigate, run: Run) -> None:
+    told, said = run(message(label="person"), message(has_snapshot=False))
+    assert (told, said, frigate.asked) == ([], [], [])
+    assert len(run(message(label="license_plate"), labels=["license_plate"])[0]) == 1
+
+
+def test_the_plate_of_another_car_is_not_taken(frigate: Frigate, run: Run) -> None:
+    told, said = run(
+        message(snapshot=None, box=[300, 0, 480, 100]), message("end", box=[300, 0, 480, 100]), texts=(TEXT,) * 2
+    )
+    assert [len(told), said, len(frigate.sent)] == [1, [], 2], "the snapshot's box counts, if there is one"
+
+
+def test_a_sub_label_that_somebody_has_set_stays(frigate: Frigate, run: Run) -> None:
+    run(message(sub_label=["Ann", 0.9]))
+    assert [what for what, _ in frigate.sent] == ["recognized_license_plate"]
+
+
+def test_frigate_before_0_16_gets_sub_labels(frigate: Frigate, run: Run) -> None:
+    frigate.knows_plates = False
+    _, said = run(message())
+    assert [what for what, _ in frigate.sent] == ["sub_label"]
+    assert len(said) == 1 and "older than 0.16" in said[0]
+
+
+@pytest.mark.parametrize("faults", [[500], [None], [502, 503, None], [0, 500], [0, 0, 500, None]])
+def test_what_fails_is_tried_again_and_told_once(frigate: Frigate, run: Run, faults: list[int | None]) -> None:
+    frigate.faults = list(faults)
+    told, said = run(message("end"), pauses=(0.01,) * 4)
+    assert [what for what, _ in frigate.sent] == ["recognized_license_plate", "sub_label"] and len(told) == 1
+    assert [line.partition(":")[0] for line in said] == ["Frigate", "answers again"]
+    assert said[0].endswith("; trying again")
+
+
+def test_an_object_is_given_up_in_the_end(frigate: Frigate, run: Run) -> None:
+    frigate.faults = [500] * 3
+    told, said = run(message("end"), pauses=(0.01, 0.01))
+    assert (told, len(said)) == ([], 2)
+    assert said[1] == f"front_door: {ID}: given up: Frigate: snapshot.jpg: answered 500 Internal Server Error"
+
+
+def test_an_event_without_a_snapshot_and_one_with_no_picture_are_a_line(frigate: Frigate, run: Run) -> None:
+    frigate.picture = None
+    assert run(message(), message("end"))[1] == [f"front_door: {ID}: Frigate has no snapshot of it"]
+
+    class Refuses(FakeReader):
+        def read(self, image: Frame | bytes, *, evidence: bool = False) -> list[Plate]:
+            raise InputError("image: expected a JPEG")
+
+    frigate.picture = b"no picture"
+    assert run(message("end"), reader=Refuses())[1] == [f"front_door: {ID}: image: expected a JPEG"]
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        b"",
+        b"offline",
+        b"\xff",
+        b"[" * 100_000,
+        b'{"after": null}',
+        b'{"type": "new", "after": {}}',
+        message(id="../../config"),
+        message(camera="../x"),
+        message(start_time=None),
+        message(start_time=1e300),
+        message(box="x", snapshot=None),
+        message(snapshot=[1]),
+    ],
+)
+def test_other_messages_are_a_line(frigate: Frigate, run: Run, payload: bytes) -> None:
+    told, said = run(payload, payload, message())
+    assert (len(told), len(said)) == (1, 1)
+    assert said[0].startswith("message: expected an event of Frigate")
+
+
+def test_a_message_says_what_is_needed() -> None:
+    tracked = tracked_of(message("end", snapshot=None))
+    assert tracked is not None
+    assert (tracked.box, tracked.ended, tracked.last_seen) == (Box(*BOX), True, 1607123970.5)
+
+
+def test_a_password_in_the_address_is_sent_and_shown_nowhere(frigate: Frigate) -> None:
+    with FrigateApi(frigate.url.replace("://", "://ann:s3cret@")) as api:
+        assert api.snapshot(ID) == PICTURE
+        assert frigate.headers["authorization"] == "Basic " + base64.b64encode(b"ann:s3cret").decode()
+        frigate.faults = [500]
+        with pytest.raises(ServerUnavailable, match="answered 500") as failed:
+            api.snapshot(ID)
+    assert "s3cret" not in str(failed.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([*BOTH, "--url", "127.0.0.1:9", "--timeout", "2"], "127.0.0.1:9"),
+        ([*BOTH, "--local", "--model-repository", "none"], "none"),
+        (["frigate:5000", "--mqtt", "mqtt://127.0.0.1:9"], "frigate: expected an http:// or https:// URL"),
+        (["http://127.0.0.1:9", "--mqtt", "http://s3cret@x"], "mqtt: expected mqtt://host:port/topic"),
+        (["http://127.0.0.1:9", "--mqtt", "mqtt://x/+/a"], "mqtt: expected a host and a topic without + and #"),
+    ],
+)
+def test_wrong_usage_is_one_line(arguments: list[str], says: str) -> None:
+    result = CliRunner().invoke(app, ["frigate", *arguments])
+    assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+    assert says in result.stderr and "s3cret" not in result.stderr
+
+
+def test_the_command_beside_a_broker_that_comes_back(frigate: Frigate, phone: Receiver, tmp_path: Path) -> None:
+    broker = Broker(tmp_path)
+    address = broker.url().replace("/site/plates", "/home")
+    options = ["--local", "--mqtt", address, "--save-events", "pictures", "--sqlite", "e.sqlite", "--jsonl", "e.jsonl"]
+    more = [
+        "--label",
+        "car",
+        "--notify",
+        f"json://127.0.0.1:{phone.port}",
+        "--keep-days",
+        "30",
+        "--outbox",
+        "o.sqlite",
+        "--scheme",
+        "russia",
+        "--detail",
+        "fast",
+    ]
+    command = [sys.executable, "-m", "plate_nets", "frigate", frigate.url, *options, *more]
+    said = (tmp_path / "said").open("wb")
+    try:
+        with said, subprocess.Popen(command, stdout=said, stderr=said, cwd=tmp_path) as process:
+
+            def told() -> str:
+                return (tmp_path / "said").read_text(encoding="utf-8")
+
+            try:
+                assert eventually(lambda: "connected, waits for home/events" in told(), 60), told()
+                broker.stop()
+                assert eventually(lambda: "connection lost" in told(), 60), told()
+                broker.start()
+                assert eventually(lambda: told().count("connected, waits") == 2, 60), told()
+                publish(broker, message())
+                assert eventually(lambda: len(frigate.sent) == 2, 60), told()
+                process.send_signal(signal.SIGTERM)
+                assert process.wait(60) == 128 + signal.SIGTERM
+            finally:
+                process.kill()
+    finally:
+        broker.stop()
+    (event,) = [json.loads(line) for line in (tmp_path / "e.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert (event["plate"], event["camera_id"]) == (TEXT, "front_door")
+    assert json.loads(phone.wait(1)[0].body)["title"] == TEXT
+    assert (tmp_path / "pictures" / event["images"]["frame"]).read_bytes() == PICTURE
+    assert f"front_door  {TEXT}  final" in told() and "s@crt" not in told() and "Traceback" not in told()
+
+
+def publish(broker: Broker, payload: bytes) -> None:
+    client, _ = broker.subscribe()
+    assert isinstance(client, Client)
+    client.publish("home/events", payload, qos=1).wait_for_publish(30)
+    client.disconnect()
+    client.loop_stop()

@@ -1,0 +1,168 @@
+"""Messages to people: once for each car, with its picture, quiet at night, and never a secret in an error."""
+
+import base64
+import io
+import json
+import logging
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from plate_nets.common.errors import InputError, MissingExtra, SinkError
+from plate_nets.events.event import Images, PlateEvent
+from plate_nets.events.sinks.base import Notes, Record
+from plate_nets.events.sinks.notify import NotifySink, QuietHours
+from plate_nets.events.sinks.recorder import Recorder
+from plate_nets.events.sinks.settings import NotifySettings
+from tests.events import event, later
+from tests.receiver import Receiver
+from tests.waiting import eventually
+
+pytestmark = pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")
+PICTURE = b"\xff\xd8 a picture"
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    receiver = Receiver()
+    yield receiver
+    receiver.close()
+
+
+def url(receiver: Receiver) -> str:
+    return f"json://ann:s3cret-word@127.0.0.1:{receiver.port}/"
+
+
+def record(each: PlateEvent) -> Record:
+    return Record(1, each.key, each.camera_id, each.to_json())
+
+
+def messages(receiver: Receiver) -> list[dict[str, Any]]:
+    return [json.loads(each.body) for each in receiver.received]
+
+
+@pytest.mark.parametrize("kinds", [("vehicle", "frame", "plate"), ("frame", "plate"), ("plate",), ()])
+def test_a_message_has_plate_camera_time_list_and_picture(
+    receiver: Receiver, tmp_path: Path, kinds: tuple[str, ...]
+) -> None:
+    """The picture is the first of these that there is."""
+    for kind in kinds:
+        (tmp_path / f"{kind} 1?.jpg").write_bytes(PICTURE + kind.encode())
+    seen = replace(event(0, listed=True), images=Images(**{kind: f"{kind} 1?.jpg" for kind in kinds}))
+    with NotifySink(url(receiver), pictures=tmp_path) as sink:
+        sink.send([record(seen)])
+    (message,) = messages(receiver)
+    assert (message["title"], message["message"]) == (seen.plate, "gate, 2026-11-22 10:00:00\nstaff: Ann")
+    pictures = [base64.b64decode(each["base64"]) for each in message["attachments"]]
+    assert pictures == [PICTURE + kind.encode() for kind in kinds[:1]]
+
+
+def test_a_car_is_told_once_as_soon_as_it_has_a_text(receiver: Receiver) -> None:
+    """Also after a restart, and if it was two cars at first; its later records are not told."""
+    unread = replace(event(0, stage="provisional"), plate="")
+    first = later(unread, "update")
+    first = replace(first, plate="A000BC77")
+    other = replace(event(1), supersedes=first.id)
+    notes = Notes()
+    for records in ([unread, first, later(first)], [later(later(first)), other, later(other), event(2)]):
+        with NotifySink(url(receiver)) as sink:
+            sink.begin(notes)
+            for each in records:
+                sink.send([record(each)])
+    assert [message["title"] for message in messages(receiver)] == ["A000BC77", event(2).plate]
+
+
+def test_what_is_remembered_has_an_end(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("plate_nets.events.sinks.notify._CARS", 2)
+    notes = Notes()
+    with NotifySink(url(receiver)) as sink:
+        sink.begin(notes)
+        for number in range(4):
+            sink.send([record(event(number))])
+    assert json.loads(notes.read()) == [event(2).id, event(3).id]
+
+
+def test_nobody_is_told_in_quiet_hours_of_the_camera_s_zone(receiver: Receiver) -> None:
+    """10:00 UTC is 22:30 for this camera; the car of these hours is not told afterwards either."""
+    zone = timezone(timedelta(hours=12, minutes=30))
+    seen = replace(event(0, stage="provisional"), timestamp=event(0).timestamp.astimezone(zone))
+    now = datetime(2026, 11, 22, 10, 0, tzinfo=UTC)
+    with NotifySink(url(receiver), QuietHours.parse("22:00-07:00"), now=lambda: now) as sink:
+        sink.send([record(seen)])
+        now += timedelta(hours=9)
+        sink.send([record(later(seen))])
+        assert not receiver.received
+        sink.send([record(replace(event(1), timestamp=seen.timestamp))])
+    assert len(receiver.received) == 1
+
+
+@pytest.mark.parametrize(
+    ("hours", "inside", "outside"),
+    [("22:00-07:00", ("22:00", "00:00", "06:59"), ("07:00", "21:59")), ("12:00-13:30", ("12:00",), ("11:59", "13:30"))],
+)
+def test_quiet_hours(hours: str, inside: tuple[str, ...], outside: tuple[str, ...]) -> None:
+    quiet = QuietHours.parse(hours)
+    assert all(quiet.include(datetime.fromisoformat(f"2026-11-22T{each}")) for each in inside)
+    assert not any(quiet.include(datetime.fromisoformat(f"2026-11-22T{each}")) for each in outside)
+
+
+@pytest.mark.parametrize("hours", ["", "22-7", "22:00", "22:00-22:00", "25:00-07:00", "22:00 - 07:00"])
+def test_wrong_quiet_hours_are_refused(hours: str) -> None:
+    with pytest.raises(InputError, match=r"quiet: expected (two )?times"):
+        NotifySettings(url="json://x", quiet=hours)
+
+
+def test_a_service_that_is_down_gets_the_message_later(receiver: Receiver, tmp_path: Path) -> None:
+    """Recording goes on, the failure is counted and said once, and no address or password appears."""
+    said: list[str] = []
+    receiver.answers = [500, 500]
+    recorder = Recorder(tmp_path / "outbox.sqlite", [NotifySettings(url=url(receiver))], said.append)
+    recorder.record(event(0, stage="provisional"))
+    recorder.record(later(event(0, stage="provisional")))
+    (delivery,) = recorder.deliveries
+    assert eventually(lambda: delivery.state().failures > 0, 60)
+    assert len(receiver.wait(1)) == 1
+    recorder.close()
+    assert delivery.state().delivered == 2 and len(receiver.received) == 1
+    assert said[0].startswith("notify: no message sent: Failed to send") and "error=500" in said[0]
+    assert not any("s3cret" in line or "://" in line for line in said)
+
+
+def test_a_service_that_refuses_the_picture_gets_the_message(receiver: Receiver, tmp_path: Path) -> None:
+    (tmp_path / "a.jpg").write_bytes(PICTURE)
+    receiver.answers = [413]
+    with NotifySink(url(receiver), pictures=tmp_path) as sink:
+        sink.send([record(replace(event(0), images=Images(frame="a.jpg")))])
+        sink.send([record(replace(event(1), images=Images(frame="deleted.jpg")))])
+    assert [message["attachments"] for message in messages(receiver)] == [[], []]
+
+
+def test_a_service_that_is_not_there(receiver: Receiver) -> None:
+    """Only the sink says so: what apprise logs may have parts of an address."""
+    address, heard = url(receiver), io.StringIO()
+    receiver.close()
+    handler = logging.StreamHandler(heard)
+    logging.getLogger().addHandler(handler)
+    with NotifySink(address) as sink, pytest.raises(SinkError, match=r"no message sent: A Connection error"):
+        sink.send([record(event(0))])
+    logging.getLogger().removeHandler(handler)
+    assert not heard.getvalue()
+
+
+@pytest.mark.parametrize("address", ["tgramm://123456:S3CRET/1", "tgram://S3CRET", "S3CRET", "https://S3CRET.example"])
+def test_a_wrong_address_is_not_shown(address: str, capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(InputError, match="notify: expected an address of a service") as refused:
+        NotifySink(address)
+    assert "S3CRET" not in str(refused.value) + "".join(capfd.readouterr())
+    assert "S3CRET" not in repr(NotifySettings(url=address))
+
+
+def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "apprise", None)
+    with pytest.raises(MissingExtra, match=r"notify"):
+        NotifySink("json://x")
