@@ -40,6 +40,7 @@ from tests.receiver import Receiver
 from tests.rtsp import RtspCamera
 from tests.serve import Served
 from tests.waiting import eventually
+from training.recipe.recipe import load_recipe
 
 pytestmark = pytest.mark.timeout(1800)
 
@@ -183,9 +184,10 @@ class Walk:
         elif block.language == "python":
             self._run([sys.executable, "-W", "error", "-c", self.fit(block.code)])
         elif block.language == "toml":
-            path = self.folder / f"{tomllib.loads(block.code)['name']}.toml"
+            name = tomllib.loads(block.code).get("name")
+            path = self.folder / f"{name or 'recipe'}.toml"
             path.write_text(block.code, encoding="utf-8")
-            load_scheme(str(path))
+            _ = load_scheme(str(path)) if name else load_recipe(str(path))
         else:
             self._run_yaml(block.code)
 
