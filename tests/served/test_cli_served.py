@@ -93,7 +93,7 @@ def test_cars_are_watched_with_a_server_started_for_it(tmp_path: Path) -> None:
     assert found.returncode == 0, found.stderr
     events = [json.loads(line) for line in found.stdout.splitlines()]
     assert [(event["plate"], event["stage"]) for event in events] == [(TEXT, "provisional"), (TEXT, "final")]
-    assert {event["model"] for event in events} == {"yolo:1 stn:1 lprnet:1 lprnet_latin:1 country:1"}
+    assert {event["model"] for event in events} == {"yolo:1 stn:1 lprnet:1 lprnet_latin:1 lprnet_scripts:1 country:1"}
 
 
 def test_a_server_that_cannot_start_is_reported_in_one_line(photos: Path, tmp_path: Path) -> None:
