@@ -1,10 +1,11 @@
 """Texts of plates in Latin letters."""
 
-import tomllib
 import unicodedata
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+
+from plate_nets.common.intake.toml_file import read_toml
 
 
 def latin_form(text: str) -> str:
@@ -20,4 +21,4 @@ def latin_form(text: str) -> str:
 @cache
 def _forms() -> Mapping[str, str]:
     """A word or a sign -> its form, words first."""
-    return tomllib.loads((Path(__file__).parent / "latin.toml").read_text(encoding="utf-8"))
+    return read_toml(Path(__file__).parent / "latin.toml")
