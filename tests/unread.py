@@ -14,7 +14,7 @@ from plate_nets.recognition.reasons import with_sights
 from plate_nets.types import Box, Frame, Plate
 from tests.frames import compose
 from training.synthesis.plates import draw_layout, sample_layout
-from training.synthesis.scripts import ARABIC, ARABIC_DIGITS, HAN, HANGUL
+from training.synthesis.scripts import BENGALI, DEVANAGARI, KANA, THAI
 from training.synthesis.texts import sample_text
 
 Spoil = Callable[[Frame, Box, np.random.Generator], Frame]
@@ -94,7 +94,7 @@ def _text(kind: str, scheme: PlateScheme, rng: np.random.Generator) -> tuple[str
     while len(text) < 6 or not (fits := scheme.by_lines[1].fits(text)) or name not in {fit.format.name for fit in fits}:
         name, text = sample_text(scheme, rng)
     if kind == "script_unknown":
-        signs = [*ARABIC_DIGITS, *ARABIC] if rng.random() < 0.5 else [*HAN, *HANGUL]
+        signs = [*BENGALI, *DEVANAGARI] if rng.random() < 0.5 else [*THAI, *KANA]
         return name, text, "".join(rng.choice(signs, len(text)))
     return name, text, text
 
