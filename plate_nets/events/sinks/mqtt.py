@@ -18,6 +18,7 @@ from plate_nets.events.sinks.broker import Broker
 from plate_nets.events.sinks.channels import Visits, camera_topic, is_late, list_topic, seen_at, zone_topic
 from plate_nets.events.sinks.home_assistant import Entity, of_camera, of_list
 from plate_nets.events.sinks.mqtt_connection import OFFLINE, ONLINE, QOS, Connection, MqttClient
+from plate_nets.events.sinks.stored_pictures import stored_picture
 
 TIMEOUT = 10.0
 _TOPIC = "plates"
@@ -289,10 +290,5 @@ class MqttSink(Sink):
 
     def _picture(self, record: Record) -> bytes | None:
         """The frame of the best moment, if there is one and Home Assistant is told."""
-        name: str | None = record.event["images"]["frame"]
         folder = self._site.pictures if self._site and self._discovery else None
-        if name is None or folder is None:
-            return None
-        with contextlib.suppress(OSError):  # deleted, because it was old
-            return (folder / name).read_bytes()
-        return None
+        return stored_picture(folder, record.event["images"]["frame"])

@@ -4,7 +4,6 @@ import json
 import logging
 import re
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, time
 from pathlib import Path
@@ -13,15 +12,13 @@ from typing import Any
 from plate_nets.common.credentials import hide_credentials
 from plate_nets.common.errors import InputError, SinkError
 from plate_nets.common.extras import needs
-from plate_nets.common.intake.files import read_file
 from plate_nets.events.sinks.base import Notes, Record, Sink
+from plate_nets.events.sinks.stored_pictures import stored_picture
 
 TIMEOUT = 30.0
 """Seconds for a message with its picture."""
 _CARS = 1000
 """Cars that are known to have been told."""
-_LARGEST = 32 << 20
-"""Bytes of a picture."""
 _SHOWN = 200
 """Characters of the service's error that are shown."""
 _HOURS = re.compile(r"(\d\d:\d\d)-(\d\d:\d\d)")
@@ -144,12 +141,8 @@ class NotifySink(Sink):
         return hide_credentials(said[-1] if said else "the service gave no reason")[:_SHOWN]
 
     def _picture(self, images: dict[str, str | None]) -> bytes | None:
-        """The picture that shows the car, if it is stored and was not deleted yet."""
-        name = images.get("vehicle") or images["frame"] or images["plate"]
-        if self._pictures and name:
-            with suppress(OSError, InputError):  # deleted, as it is old
-                return read_file(self._pictures / name, _LARGEST)
-        return None
+        """The picture that shows the car, if there is one."""
+        return stored_picture(self._pictures, images.get("vehicle") or images["frame"] or images["plate"])
 
 
 def message_of(event: dict[str, Any]) -> tuple[str, str]:
