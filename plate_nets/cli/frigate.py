@@ -1,9 +1,7 @@
 """`plates frigate`: reads the vehicles that Frigate tracks, and gives it their plates."""
 
-import signal
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,7 +9,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from plate_nets.cli.options import Details, Local, ModelRepository, Schemes, Timeout, Urls, use_detail, use_schemes
+from plate_nets.cli.options import (
+    Details,
+    Jsonl,
+    KeepDays,
+    Local,
+    ModelRepository,
+    Schemes,
+    Timeout,
+    Urls,
+    use_detail,
+    use_schemes,
+)
+from plate_nets.cli.signals import ended_by_signal
 from plate_nets.cli.watch import event_line, open_reader
 from plate_nets.common.extras import needs
 from plate_nets.countries import default_schemes, joined
@@ -36,9 +46,7 @@ def frigate(
     save_events: Annotated[
         Path | None, typer.Option(help="Save the picture of each event to this folder.", file_okay=False)
     ] = None,
-    jsonl: Annotated[
-        Path | None, typer.Option(help="Append events to this file, as lines of JSON.", dir_okay=False)
-    ] = None,
+    jsonl: Jsonl = None,
     sqlite: Annotated[
         Path | None,
         typer.Option(help="Keep the events in this SQLite file, for `plates web --events`.", dir_okay=False),
@@ -47,9 +55,7 @@ def frigate(
         list[str] | None,
         typer.Option(help="Send a message for each event to this address of apprise. Repeatable."),
     ] = None,
-    keep_days: Annotated[
-        float | None, typer.Option(help="Delete pictures, and events in --sqlite, after this many days.", min=0)
-    ] = None,
+    keep_days: KeepDays = None,
     outbox: Annotated[
         Path, typer.Option(help="SQLite file that keeps events until every sink has them.", dir_okay=False)
     ] = Path("plates-outbox.sqlite"),
@@ -104,7 +110,7 @@ def frigate(
 
         known = joined(schemes or default_schemes())
         plates = FrigateReader(api, reader, known, tell, say, label or LABELS)
-        ending = stack.enter_context(_ending())
+        ending = stack.enter_context(ended_by_signal(lambda: None))
         stack.enter_context(events_of_frigate(broker, plates.take, say))
         while not ending:
             plates.turn(_SECONDS)
@@ -125,22 +131,3 @@ def _with_picture(event: "PlateEvent", picture: bytes, folder: Path) -> "PlateEv
     name = f"{event.camera_id}/{event.first_seen:%Y-%m-%d}/{event.id}_frame.jpg"
     write_picture(folder / name, picture)
     return replace(event, images=Images(frame=name))
-
-
-@contextmanager
-def _ending() -> Iterator[list[int]]:
-    """The signal that ends the command, once there was one; the next one ends it at once."""
-    received: list[int] = []
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-
-    def end(number: int, frame: object) -> None:
-        received.append(number)
-        signal.signal(number, before[signal.Signals(number)])
-
-    for number in before:
-        signal.signal(number, end)
-    try:
-        yield received
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

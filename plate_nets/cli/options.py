@@ -62,6 +62,10 @@ ModelRepository = Annotated[
         readable=False,
     ),
 ]
+Jsonl = Annotated[Path | None, typer.Option(help="Append events to this file, as lines of JSON.", dir_okay=False)]
+KeepDays = Annotated[
+    float | None, typer.Option(help="Delete pictures, and events in --sqlite, after this many days.", min=0)
+]
 Log = Annotated[
     Path | None,
     typer.Option(help="File to append the log of the embedded server to, or - for standard error.", dir_okay=False),

@@ -1,7 +1,6 @@
 """`plates watch`: prints one line per event of cameras and video files."""
 
 import os
-import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -10,7 +9,6 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -21,6 +19,8 @@ from rich.table import Table
 
 from plate_nets.cli.options import (
     Details,
+    Jsonl,
+    KeepDays,
     Local,
     Log,
     ModelRepository,
@@ -34,6 +34,7 @@ from plate_nets.cli.options import (
 )
 from plate_nets.cli.output import counted
 from plate_nets.cli.readers import camera_client, frame_limits, local_reader, reads_in_process, started
+from plate_nets.cli.signals import ended_by_signal
 from plate_nets.client import PlateClient
 from plate_nets.common.errors import InputError, ModelDied, SourceError
 from plate_nets.common.extras import needs
@@ -111,9 +112,7 @@ def watch(
     save_events: Annotated[
         Path | None, typer.Option(help="Save the best plate and frame of each event to this folder.", file_okay=False)
     ] = None,
-    jsonl: Annotated[
-        Path | None, typer.Option(help="Append events to this file, as lines of JSON.", dir_okay=False)
-    ] = None,
+    jsonl: Jsonl = None,
     csv: Annotated[Path | None, typer.Option(help="Append events to this CSV table.", dir_okay=False)] = None,
     sqlite: Annotated[
         Path | None, typer.Option(help="Keep the latest state of each car in this SQLite file.", dir_okay=False)
@@ -163,9 +162,7 @@ def watch(
     hash: Annotated[
         bool, typer.Option("--hash", help=f"Replace texts by salted hashes; set the salt in {SALT_VARIABLE}.")
     ] = False,
-    keep_days: Annotated[
-        float | None, typer.Option(help="Delete pictures, and events in --sqlite, after this many days.", min=0)
-    ] = None,
+    keep_days: KeepDays = None,
     keep_mb: Annotated[
         float | None, typer.Option(help="Delete the oldest pictures when all together exceed this size (MB).", min=0)
     ] = None,
@@ -282,7 +279,7 @@ def watch(
             endpoint = HealthEndpoint(status, address, metrics_port, status)
             stack.callback(endpoint.close)
             say("health", endpoint.url)
-        ended = stack.enter_context(_ended_by_signal(watcher))
+        ended = stack.enter_context(ended_by_signal(watcher.stop))
         stack.enter_context(_live(watcher, terminal))
         try:
             for event in watcher:
@@ -377,26 +374,6 @@ def open_reader(
         server = EmbeddedTriton(repository, server=default_kind(), log=log, exit_timeout=0)
         with started(server), camera_client(server, timeout, schemes) as client:
             yield _Healed(client, server)
-
-
-@contextmanager
-def _ended_by_signal(watcher: "Watcher") -> Iterator[list[int]]:
-    """End the cameras on the first Ctrl-C or SIGTERM, still reporting their last events; the next one ends at once."""
-    received: list[int] = []
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-
-    def end(number: int, frame: FrameType | None) -> None:
-        received.append(number)
-        signal.signal(number, before[signal.Signals(number)])
-        watcher.stop()
-
-    for number in before:
-        signal.signal(number, end)
-    try:
-        yield received
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def event_line(event: "PlateEvent") -> str:
