@@ -31,8 +31,13 @@ from plate_nets.web.settings import WebSettings
 SHORT = 8192
 """Bytes of a body typed by a person: a login, an address, a correction."""
 _FIELDS = 8
-_SLICE = 16 << 10
-"""Bytes of a form that are parsed at once; between two slices, other requests have their turn."""
+_SLICES = (1 << 10, 256 << 10)
+"""The fewest and the most bytes of a form that are parsed at once; in between, others have their turn."""
+_TURN = 0.5e-3
+"""Seconds that a slice should take at most: a thread that checks the server's health waits that long for the
+interpreter each time that it has waited for something else."""
+_LONGEST = 0.05
+"""Seconds between two slices at most: writing a file may take any time."""
 _TYPE = 512
 """Characters of the type of a form, of which a boundary has at most 256."""
 _MULTIPART = b"multipart/form-data"
@@ -293,21 +298,26 @@ async def read_form(request: Request, files: int, field: int, turns: asyncio.Loc
 
 
 def in_slices(receive: Receive, turns: asyncio.Lock) -> Receive:
-    """A body in messages of any size -> in messages of at most `_SLICE` bytes.
+    """A body in messages of any size -> in messages that take about `_TURN` seconds each, within `_SLICES` bytes.
 
-    Of all bodies with the same ``turns``, one gets a slice each time that the event loop has run everything else.
+    Of all bodies with the same ``turns``, one gets a slice each time that the event loop has run everything else; after
+    a slice that took longer, the others have as long.
     """
     message: Message = {}
-    at = 0
+    at, (least, most) = 0, _SLICES
+    size, given = least, time.perf_counter()
 
     async def next_slice() -> Message:
-        nonlocal message, at
+        nonlocal message, at, size, given
+        took = time.perf_counter() - given
+        size = min(size * 2, most) if took < _TURN / 2 else max(size // 2, least)
         if at >= len(message.get("body", b"")):
             message, at = await receive(), 0
         async with turns:
-            await asyncio.sleep(0)
+            await asyncio.sleep(min(took, _LONGEST) if took > _TURN else 0)
         body = message.get("body", b"")
-        part, at = body[at : at + _SLICE], at + _SLICE
+        part, at = body[at : at + size], at + size
+        given = time.perf_counter()
         return {**message, "body": part, "more_body": message.get("more_body", False) or at < len(body)}
 
     return next_slice
