@@ -19,6 +19,8 @@ MOST_WORK = 300_000
 """Limit for building the automaton of all formats, see `Successors.explore`: a second or two. Russia's takes 262."""
 _WIDE = 16
 """How many of the widest rests of a text each other one is compared with."""
+_REMEMBERED = 1024
+"""For how many texts a scheme remembers the formats that they fit."""
 
 T = TypeVar("T")
 
@@ -62,8 +64,9 @@ class PlateFormat:
 
 @dataclass(frozen=True)
 class Fit:
-    """How a text fits a format: its parts and their patterns, ("B911TO", "150") and ("A000AA", "100")."""
+    """How a text fits a format of a scheme: its parts and their patterns, ("B911TO", "150") and ("A000AA", "100")."""
 
+    scheme: "PlateScheme"
     format: PlateFormat
     patterns: tuple[str, ...]
     parts: tuple[str, ...]
@@ -282,7 +285,7 @@ class PlateScheme:
 
     def owners(self, text: str) -> tuple["PlateScheme", ...]:
         """The schemes that a plate with this text may belong to: of joined ones, those whose formats it fits."""
-        return tuple(member for member in self.members or (self,) if member.is_plate(text))
+        return tuple({fit.scheme.name: fit.scheme for fit in self.fits(text)}.values())
 
     def owner(self, text: str, preferred: str = "") -> "PlateScheme":
         """The scheme of a plate with this text: of joined ones, ``preferred`` if it fits, or the first that fits."""
@@ -304,15 +307,28 @@ class PlateScheme:
 
     def fits(self, text: str) -> tuple[Fit, ...]:
         """How a text, or the symbols of its plate, fits the formats, usually in no or one way."""
+        found = self._known_fits.get(text)
+        if found is None:
+            if len(self._known_fits) >= _REMEMBERED:
+                self._known_fits.clear()
+            found = self._known_fits[text] = tuple(self._find_fits(text))
+        return found
+
+    @cached_property
+    def _known_fits(self) -> dict[str, tuple[Fit, ...]]:
+        """Recent answers: decoders ask several times for each text that they consider."""
+        return {}
+
+    def _find_fits(self, text: str) -> Iterator[Fit]:
         if self.members:
-            return tuple(fit for member in self.members for fit in member.fits(text))
+            for member in self.members:
+                yield from member._find_fits(text)
+            return
         text = self.symbols_of(text)
-        found = []
         for plate_format, patterns, expression in self._expressions.get(len(text), ()):
             match = expression.fullmatch(text)
             if match and all(map(self.is_issued, match.groups())):
-                found.append(Fit(plate_format, patterns, match.groups()))
-        return tuple(found)
+                yield Fit(self, plate_format, patterns, match.groups())
 
     def formats_of(self, text: str) -> tuple[PlateFormat, ...]:
         """The formats that a text fits."""
@@ -333,16 +349,12 @@ class PlateScheme:
 
     def is_plate(self, text: str) -> bool:
         """Whether a text fits a format."""
-        return any(member.fits(text) for member in self.members or (self,))
+        return bool(self.fits(text))
 
     def is_telling(self, text: str) -> bool:
         """Whether a format that a text fits has a place for letters alone, or for digits alone."""
         return any(
-            sign in member.single_kinds
-            for member in self.members or (self,)
-            for fit in member.fits(text)
-            for pattern in fit.patterns
-            for sign in pattern
+            sign in fit.scheme.single_kinds for fit in self.fits(text) for pattern in fit.patterns for sign in pattern
         )
 
     @cached_property

@@ -50,13 +50,11 @@ class Appearance:
 
         A country that the network does not know has the probability of `UNKNOWN`, but at least that of chance.
         """
-        designs = {design_of(scheme, format) for format in scheme.formats_of(text)}
-        return max((self._probability(design) for design in designs), default=0.0)
+        return max((self._probability(design_of(fit.scheme, fit.format)) for fit in scheme.fits(text)), default=0.0)
 
     def favour(self, scheme: PlateScheme, text: str) -> float:
         """How well the appearance agrees with a text of a scheme; for joined schemes, of the best one. See `Favour`."""
-        likeness = max(self.likeness(member, text) for member in scheme.members or (scheme,))
-        return _favour(likeness)
+        return _favour(self.likeness(scheme, text))
 
     def most_favour(self, classes: Sequence[int]) -> float:
         """How well the appearance can agree with a text of these designs at best."""

@@ -238,8 +238,7 @@ class PlateReader(Generic[F, T]):
         logits, readings = self._first_look(crops, lines, looks, plan)
         unsure = set(plan.decoder.unsure(readings, heights))
         seen = []
-        for place, reading in enumerate(readings):
-            own = {name: rows_of_reader[place] for name, rows_of_reader in logits.items()}
+        for place, (own, reading) in enumerate(zip(logits, readings, strict=True)):
             look = looks[place] if looks else None
             plate = _Seen(
                 rows[place], crops, place, int(lines[place]), heights[place], plan, look, own, reading, place in unsure
@@ -251,18 +250,17 @@ class PlateReader(Generic[F, T]):
     def _look_closer(self, plates: Sequence[_Seen[T]]) -> None:
         """A second look at plates, by the reader of their best text."""
         assert self._look_again is not None
-        together: dict[int, list[_Seen[T]]] = {}
+        together: dict[tuple[int, str], list[_Seen[T]]] = {}
         for plate in plates:
-            together.setdefault(id(plate.crops), []).append(plate)
-        for group in together.values():
-            plan = group[0].plan
-            names = [plan.decoder.reader_of(plate.reading, plan.schemes) for plate in group]
+            name = plate.plan.decoder.reader_of(plate.reading, plate.plan.schemes)
+            together.setdefault((id(plate.crops), name), []).append(plate)
+        for (_, name), group in together.items():
             looks = self._look_again(self._take(group[0].crops, [plate.place for plate in group]))
-            logits = self._logits(looks, [name for name in names for _ in range(LOOKS)], plan, nullcontext)
-            for number, (plate, name) in enumerate(zip(group, names, strict=True)):
-                others = logits[name][number * LOOKS : (number + 1) * LOOKS]
-                evidence = {name: np.concatenate((plate.logits[name][None], others))}
-                plate.take(plan.decoder.decode_looks(evidence, plate.lines, plan.schemes, plate.appearance))
+            logits = self._ask(looks, len(group) * LOOKS, name, nullcontext)
+            for plate, others in zip(group, np.split(logits, len(group)), strict=True):
+                evidence = np.concatenate((plate.logits[name][None], others))
+                decoder, schemes = plate.plan.decoder, plate.plan.schemes
+                plate.take(decoder.decode_looks(name, evidence, plate.lines, schemes, plate.appearance))
                 plate.unsure = False
 
     def _appearances(self, crops: T, plan: _Plan) -> Sequence[Appearance]:
@@ -279,8 +277,8 @@ class PlateReader(Generic[F, T]):
 
     def _first_look(
         self, crops: T, lines: Lines, looks: Sequence[Appearance], plan: _Plan
-    ) -> tuple[dict[str, Logits], list[Reading]]:
-        """Crops -> the logits of each reader, by its name, and the readings of the first look.
+    ) -> tuple[list[dict[str, NDArray[np.float32]]], list[Reading]]:
+        """Crops -> of each plate the logits (C, 18) of the readers that were asked, by name, and the reading.
 
         ``looks``: the appearance of each plate, or none. The reader of its most probable design is asked first; another
         one if its text could win.
@@ -288,50 +286,28 @@ class PlateReader(Generic[F, T]):
         decoder, schemes = plan.decoder, plan.schemes
         known: Sequence[Appearance | None] = looks or [None] * len(lines)
         turns = [decoder.turns(schemes, look) for look in known]
-        asked = [names[0] for names in turns]
-        logits = self._logits(crops, asked, plan, plan.stages)
-        with plan.stages("decode_text"):
-            readings = decoder.decode({name: logits[name] for name in set(asked)}, lines, schemes, looks or None)
-        for turn in range(1, max(map(len, turns))):
-            rows = [
-                row
-                for row, reading in enumerate(readings)
-                if turn < len(turns[row]) and decoder.may_win(turns[row][turn], reading, schemes, known[row])
-            ]
-            if not rows:
-                continue
-            names = [turns[row][turn] for row in rows]
-            found = self._logits(self._take(crops, rows), names, plan, plan.stages)
-            for place, (row, name) in enumerate(zip(rows, names, strict=True)):
-                logits[name][row] = found[name][place]
-            with plan.stages("decode_text"):
-                own = {name: rows_of_reader[rows] for name, rows_of_reader in logits.items()}
-                better = decoder.decode(own, lines[rows], schemes, [looks[row] for row in rows] if looks else None)
-            for row, reading in zip(rows, better, strict=True):
-                readings[row] = reading
+        logits: list[dict[str, NDArray[np.float32]]] = [{} for _ in known]
+        candidates: list[list[Reading]] = [[] for _ in known]
+        readings = [Reading("", "", 0.0)] * len(lines)
+        for turn in range(max(map(len, turns))):
+            rows_of: dict[str, list[int]] = {}
+            for row, names in enumerate(turns):
+                if turn < len(names) and decoder.may_win(names[turn], readings[row], schemes, known[row]):
+                    rows_of.setdefault(names[turn], []).append(row)
+            for name, rows in rows_of.items():
+                asked = crops if len(rows) == len(lines) else self._take(crops, rows)
+                found = self._ask(asked, len(rows), name, plan.stages)
+                with plan.stages("decode_text"):
+                    own = [looks[row] for row in rows] if looks else None
+                    better = decoder.candidates(name, found, lines[rows], schemes, own)
+                    for row, seen, more in zip(rows, found, better, strict=True):
+                        logits[row][name] = seen
+                        candidates[row] += more
+                        readings[row] = decoder.best_of(candidates[row], int(lines[row]), schemes, known[row])
         return logits, readings
 
-    def _logits(self, crops: T, names: Sequence[str], plan: _Plan, stages: Stages) -> dict[str, Logits]:
-        """Crops, and the name of the reader of each -> the logits of each reader that the schemes need, by its name.
-
-        A reader sees nothing of the plates of others.
-        """
-        readers = plan.decoder.readers(plan.schemes)
-        if len(readers) == 1:
-            return {names[0]: self._ask(crops, names[0], stages)}
-        rows_of: dict[str, list[int]] = {}
-        for row, name in enumerate(names):
-            rows_of.setdefault(name, []).append(row)
-        logits = {name: nothing_seen(len(names), use.classes) for name, use in readers.items()}
-        for name, rows in rows_of.items():
-            found = self._ask(crops if len(rows_of) == 1 else self._take(crops, rows), name, stages)
-            if len(found) != len(rows):
-                raise ContractError(f"{name}: expected the logits of {len(rows)} crops, got {len(found)}")
-            logits[name][rows] = found
-        return logits
-
-    def _ask(self, crops: T, name: str, stages: Stages) -> Logits:
-        """Crops -> the logits of the reader of this name."""
+    def _ask(self, crops: T, count: int, name: str, stages: Stages) -> Logits:
+        """This number of crops -> the logits of the reader of this name."""
 
         def ask(chunk: T) -> _Outputs:
             with stages("rectify"):
@@ -339,7 +315,10 @@ class PlateReader(Generic[F, T]):
             with stages("read"):
                 return (self._readers[name](straight),)
 
-        return np.concatenate([logits for (logits,) in self._map_chunks(ask, self._split(crops, CHUNK))])
+        logits = np.concatenate([found for (found,) in self._map_chunks(ask, self._split(crops, CHUNK))])
+        if len(logits) != count:
+            raise ContractError(f"{name}: expected the logits of {count} crops, got {len(logits)}")
+        return logits
 
 
 def join(

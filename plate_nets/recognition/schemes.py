@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from itertools import repeat
+from itertools import chain, repeat
 
 import numpy as np
 
@@ -14,11 +14,8 @@ from plate_nets.countries import PlateScheme, group, joined
 from plate_nets.countries.designs import classes_of
 from plate_nets.countries.scheme import UNKNOWN
 from plate_nets.recognition.appearance import Appearance
-from plate_nets.recognition.decoding import DecodingSettings, Look, PlateDecoder, unsure
+from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder, unsure
 from plate_nets.types import Lines, Logits, Reading
-
-_Search = tuple[str, PlateDecoder]
-"""The name of a reader, and a decoder of its logits."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +46,7 @@ class SchemeDecoder:
             raise SchemeError(f"schemes: expected every name once, got {names}")
         self.schemes = tuple(schemes)
         self.settings = settings
-        self._searches: dict[tuple[str, ...], list[_Search]] = {}
+        self._searches: dict[tuple[str, ...], Sequence[PlateDecoder]] = {}
         self._readers: dict[tuple[str, ...], Mapping[str, ReaderUse]] = {}
 
     def choose(self, names: str) -> tuple[PlateScheme, ...]:
@@ -93,17 +90,39 @@ class SchemeDecoder:
         ``schemes``: only these, if given. ``appearances``: the appearance of each plate.
         """
         chosen = tuple(schemes or self.schemes)
-        searches = [(name, search) for name, search in self._searches_of(chosen) if name in logits]
-        seen = _seen(searches, logits)
-        found = [search.read(seen[name], lines, appearances) for name, search in searches]
-        if len(chosen) == 1:
-            return found[0]
+        found = [self.candidates(name, own, lines, chosen, appearances) for name, own in logits.items()]
         counts = np.ones(len(found[0]), np.intp) if lines is None else lines
         rows = zip(*found, counts, appearances or repeat(None, len(counts)), strict=True)
         return [
-            best_of(readings, [scheme.by_lines[int(count)] for scheme in chosen], appearance)
+            self.best_of(list(chain(*readings)), int(count), chosen, appearance)
             for *readings, count, appearance in rows
         ]
+
+    def candidates(
+        self,
+        name: str,
+        logits: Logits,
+        lines: Lines | None = None,
+        schemes: Sequence[PlateScheme] = (),
+        appearances: Sequence[Appearance] | None = None,
+    ) -> list[list[Reading]]:
+        """Logits (N, C, 18) of a reader -> of each of N plates the reading of each search, for `best_of`."""
+        searches = self._searches_of(tuple(schemes or self.schemes), name)
+        looks = searches[0].look(logits)  # which the searches of one reader share
+        return [list(row) for row in zip(*(each.read(looks, lines, appearances) for each in searches), strict=True)]
+
+    def best_of(
+        self,
+        readings: Sequence[Reading],
+        lines: int = 1,
+        schemes: Sequence[PlateScheme] = (),
+        appearance: Appearance | None = None,
+    ) -> Reading:
+        """Candidates for the reading of a plate with this number of lines -> the best, see `best_of`."""
+        chosen = tuple(schemes or self.schemes)
+        if len(chosen) == 1:
+            return readings[0]
+        return best_of(readings, [scheme.by_lines[lines] for scheme in chosen], appearance)
 
     def describe(
         self,
@@ -151,36 +170,33 @@ class SchemeDecoder:
         """The name of the reader that a reading comes from."""
         return next(reader_of(scheme).name for scheme in schemes if scheme.name == reading.scheme)
 
-    def _searches_of(self, schemes: tuple[PlateScheme, ...]) -> list[_Search]:
-        """One decoder for all countries of each reader, and one for each scheme without a country."""
-        names = tuple(scheme.name for scheme in schemes)
-        if names not in self._searches:
-            together: dict[tuple[str, str], list[PlateScheme]] = {}
+    def _searches_of(self, schemes: tuple[PlateScheme, ...], name: str) -> Sequence[PlateDecoder]:
+        """One decoder for all countries of a reader, and one for each of its schemes without a country."""
+        key = (name, *(scheme.name for scheme in schemes))
+        if key not in self._searches:
+            together: dict[str, list[PlateScheme]] = {}
             for scheme in schemes:
-                together.setdefault((reader_of(scheme).name, "" if scheme.country else scheme.name), []).append(scheme)
-            self._searches[names] = [
-                (reader, PlateDecoder(joined(members), self.settings)) for (reader, _), members in together.items()
-            ]
-        return self._searches[names]
+                if reader_of(scheme).name == name:
+                    together.setdefault("" if scheme.country else scheme.name, []).append(scheme)
+            self._searches[key] = [PlateDecoder(joined(members), self.settings) for members in together.values()]
+        return self._searches[key]
 
     def decode_looks(
         self,
-        logits: Mapping[str, Logits],
+        name: str,
+        logits: Logits,
         lines: int = 1,
         schemes: Sequence[PlateScheme] = (),
         appearance: Appearance | None = None,
     ) -> Reading:
-        """The logits (V, C, 18) of V looks at one plate, by the name of a reader that was asked -> its reading.
+        """The logits (V, C, 18) of V looks of a reader at one plate -> its reading.
 
         See `PlateDecoder.decode_looks`; ``schemes`` and ``appearance`` as in `decode`.
         """
-        chosen = tuple(schemes or self.schemes)
-        searches = [(name, search) for name, search in self._searches_of(chosen) if name in logits]
-        seen = _seen(searches, logits)
-        found = [search.read_together(seen[name], lines, appearance) for name, search in searches]
-        if len(chosen) == 1:
-            return found[0]
-        return best_of(found, [scheme.by_lines[lines] for scheme in chosen], appearance)
+        searches = self._searches_of(tuple(schemes or self.schemes), name)
+        looks = searches[0].look(logits)
+        found = [each.read_together(looks, lines, appearance) for each in searches]
+        return self.best_of(found, lines, schemes, appearance)
 
     def unsure(self, readings: Sequence[Reading], heights: Sequence[float]) -> list[int]:
         """Readings, and the heights of their lines in pixels -> the rows that need a second look."""
@@ -198,12 +214,6 @@ class SchemeDecoder:
             return []
         pairs = enumerate(zip(readings, heights, strict=False))  # `join` refuses a wrong number
         return [row for row, (reading, height) in pairs if not reading.text and height >= self.settings.least_height]
-
-
-def _seen(searches: Iterable[_Search], logits: Mapping[str, Logits]) -> dict[str, list[Look]]:
-    """Logits by the reader's name -> looks, which the searches of one reader share."""
-    first = dict(reversed(list(searches)))
-    return {name: search.look(logits[name]) for name, search in first.items()}
 
 
 def best_of(

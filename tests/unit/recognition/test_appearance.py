@@ -92,7 +92,7 @@ def test_the_designs_of_brazil_distinguish_its_texts() -> None:
         (reading,) = decoder.decode(logits, appearances=[look])
         assert reading.best == text and reading.text == "", "and none is sure"
         assert reading.confidence == pytest.approx(0.5, abs=0.01)
-        several = decoder.decode_looks({"lprnet_latin": np.repeat(logits["lprnet_latin"], 3, axis=0)}, appearance=look)
+        several = decoder.decode_looks("lprnet_latin", np.repeat(logits["lprnet_latin"], 3, axis=0), appearance=look)
         assert several.best == text
         (told,) = decoder.describe([Reading(text, text, 0.9, scheme="brazil", format=name)], [look])
         assert (told.country, told.format, told.schemes) == ("br", name, ())

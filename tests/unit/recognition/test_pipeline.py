@@ -1,6 +1,6 @@
 """`PlateReader`: the order of steps, the early stop, chunks, rows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -34,15 +34,16 @@ class NumberDecoder(SchemeDecoder):
         super().__init__([main_scheme()])
         self.lines: list[list[int]] = []
 
-    def decode(
+    def candidates(
         self,
-        logits: Mapping[str, Logits],
+        name: str,
+        logits: Logits,
         lines: Lines | None = None,
         schemes: Sequence[PlateScheme] = (),
-        looks: Sequence[Appearance] | None = None,
-    ) -> list[Reading]:
+        appearances: Sequence[Appearance] | None = None,
+    ) -> list[list[Reading]]:
         self.lines += [] if lines is None else [lines.tolist()]
-        return [Reading(str(int(row[0, 0])), str(int(row[0, 0])), 0.5) for row in logits["lprnet"]]
+        return [[Reading(str(int(row[0, 0])), str(int(row[0, 0])), 0.5)] for row in logits]
 
 
 class Chain:
@@ -278,12 +279,12 @@ def test_logits_stay_with_their_plates() -> None:
     assert [int(plate.logits[0, 0]) for plate in plates if plate.logits is not None] == list(range(CHUNK + 3, 0, -1))
 
 
-def test_readings_that_are_not_as_many_as_boxes_are_refused() -> None:
+def test_logits_that_are_not_as_many_as_crops_are_refused() -> None:
     chain = Chain(3)
     reader = PlateReader(
         chain.detect, lambda crops: crops[:2], {"lprnet": chain.recognise}, NumberDecoder(), split_rows, take_rows
     )
-    with pytest.raises(ContractError, match="3 boxes, 3 scores, 3 corners and 2 readings"):
+    with pytest.raises(ContractError, match="lprnet: expected the logits of 3 crops, got 2"):
         reader.scene(FRAME)
 
 
