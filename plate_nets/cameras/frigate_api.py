@@ -1,6 +1,5 @@
 """What is asked of Frigate over HTTP: the picture of an event, its license plate, its sub label."""
 
-from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
@@ -8,8 +7,8 @@ import httpx
 
 from plate_nets.common.contexts import Closing
 from plate_nets.common.credentials import hide_credentials
-from plate_nets.common.errors import InputError, ServerUnavailable
-from plate_nets.common.proxies import http_variables, proxy_for
+from plate_nets.common.errors import ServerUnavailable
+from plate_nets.common.http_address import http_address
 
 TIMEOUT = 10.0
 _ABSENT = (httpx.codes.NOT_FOUND, httpx.codes.METHOD_NOT_ALLOWED)
@@ -29,18 +28,8 @@ class FrigateApi(Closing):
     """
 
     def __init__(self, url: str, timeout: float = TIMEOUT) -> None:
-        try:
-            address = httpx.URL(url)
-        except httpx.InvalidURL as error:
-            raise InputError(f"frigate: {hide_credentials(url)}: {error}") from error
-        if address.scheme not in ("http", "https") or not address.host:
-            raise InputError(f"frigate: expected an http:// or https:// URL, got {hide_credentials(url)}")
-        auth = (address.username, address.password) if address.userinfo else None
-        # In the URL they would appear in httpx's log
-        base = address.copy_with(username=None, password=None)
-        direct: Mapping[str, None] = {"all://": None, "http://": None, "https://": None}
-        proxied = proxy_for(address.host, http_variables(address.scheme))
-        self._client = httpx.Client(base_url=base, auth=auth, timeout=timeout, mounts={} if proxied else direct)
+        address = http_address("frigate", url)
+        self._client = httpx.Client(base_url=address.url, timeout=timeout, **address.options)
 
     def close(self) -> None:
         self._client.close()

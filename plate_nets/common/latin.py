@@ -18,6 +18,11 @@ def latin_form(text: str) -> str:
     return "".join(forms.get(sign) or str(unicodedata.digit(sign, sign)) for sign in text).strip("-")
 
 
+def is_latin(text: str) -> bool:
+    """Whether a text is its own Latin form."""
+    return latin_form(text) == text
+
+
 @cache
 def _forms() -> Mapping[str, str]:
     """A word or a sign -> its form, words first."""

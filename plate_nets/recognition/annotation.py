@@ -4,10 +4,10 @@ from collections.abc import Iterable
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
 from plate_nets.common.latin import latin_form
 from plate_nets.recognition.images import decode_image
+from plate_nets.recognition.quads import quad_of
 from plate_nets.recognition.reader import FrameLimits
 from plate_nets.types import Frame, Plate
 
@@ -38,18 +38,11 @@ def annotate(frame: Frame, plates: Iterable[Plate]) -> Frame:
     for plate in plates:
         text = plate.reading.text
         colour = READ if text else UNREAD
-        outline = _outline(plate)
+        outline = np.round(quad_of(plate)).astype(np.int32)
         cv2.polylines(drawn, [outline], True, colour, line)
         left, top, _, height = cv2.boundingRect(outline)
         _label(drawn, latin_form(text) or f"{latin_form(plate.reading.best)}?", (left, top), top + height, colour)
     return drawn
-
-
-def _outline(plate: Plate) -> NDArray[np.int32]:
-    """The corners of a plate in whole pixels, or those of its box if it has none: (4, 2)."""
-    box = plate.box
-    upright = (box.xmin, box.ymin, box.xmax, box.ymin, box.xmax, box.ymax, box.xmin, box.ymax)
-    return np.asarray(np.round(plate.corners or upright), np.int32).reshape(4, 2)
 
 
 def annotate_encoded(encoded: bytes, plates: Iterable[Plate], suffix: str) -> bytes | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.common.latin import latin_form
+from plate_nets.common.latin import is_latin
 from plate_nets.countries import PlateScheme
 from plate_nets.countries.designs import CLASSES, DESIGNS, GROUNDS, UNKNOWN, design_of, grounds_of
 from plate_nets.types import Reading
@@ -122,7 +122,7 @@ class Appearance:
             countries[scheme.country] += likeness[scheme.name]
         country = max(countries, key=lambda name: countries[name])
         total = sum(likeness.values())
-        elsewhere = _ELSEWHERE if latin_form(reading.text) == reading.text else 0.0
+        elsewhere = _ELSEWHERE if is_latin(reading.text) else 0.0
         confidence = countries[country] / (total + elsewhere * max(1 - total, 0.0))
         ranked = (*(scheme.name for scheme in matching), *(name for name in names if name not in likeness))
         return replace(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.types import Boxes, Lines
+from plate_nets.types import Boxes, Lines, Plate
 
 Quad = NDArray[np.float32]
 """Corner points (4, 2) x, y, clockwise from the plate's own top left, in pixels of the frame."""
@@ -24,6 +24,13 @@ and `PlateScheme.any_shape` says which countries have plates of one line in it.
 BORDER = 0.25
 """A plate is cut by the frame's border if its corners lie further beyond it, in plate heights: half a symbol's
 width."""
+
+
+def quad_of(plate: Plate) -> Quad:
+    """The corners of a plate, or those of its box if it has none."""
+    box = plate.box
+    upright = (box.xmin, box.ymin, box.xmax, box.ymin, box.xmax, box.ymax, box.xmin, box.ymax)
+    return np.array(plate.corners or upright, np.float32).reshape(4, 2)
 
 
 def quad_size(quads: Quads) -> tuple[NDArray[np.float32], NDArray[np.float32]]:

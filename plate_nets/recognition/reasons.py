@@ -7,12 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from plate_nets.countries import PlateScheme
 from plate_nets.countries.scheme import UNKNOWN
 from plate_nets.recognition.decoding import DecodingSettings, best_path, log_softmax
-from plate_nets.recognition.quads import line_heights, lines_of, quad_size
+from plate_nets.recognition.quads import line_heights, lines_of, quad_of, quad_size
 from plate_nets.types import REASON_UNITS, Frame, Plate, Reason, Sight, Unread
 
 _EDGE = 1.0
@@ -37,7 +36,7 @@ def why_unread(plate: Plate, scheme: PlateScheme | None) -> Unread:
     ``scheme``: the one that was read, None if unknown.
     """
     sight = plate.sight
-    quads = _quad(plate)
+    quads = quad_of(plate)[None]
     height = float(line_heights(quads, lines_of(quads))[0])
     if height < DecodingSettings.least_height:
         return _unread("too_low", height)
@@ -82,14 +81,6 @@ def _signs(plate: Plate, scheme: PlateScheme | None) -> tuple[str, float]:
     return best.text, best.confidence
 
 
-def _quad(plate: Plate) -> NDArray[np.float32]:
-    box = plate.box
-    sides: Sequence[float] = plate.corners or (
-        box.xmin, box.ymin, box.xmax, box.ymin, box.xmax, box.ymax, box.xmin, box.ymax,
-    )  # fmt: skip
-    return np.array(sides, np.float32).reshape(1, 4, 2)
-
-
 def with_sights(picture: Callable[[], Frame], plates: Sequence[Plate]) -> list[Plate]:
     """The plates of a picture -> the same, those without a text with what their pixels say."""
     if all(plate.reading.text for plate in plates):
@@ -104,7 +95,7 @@ def look(frame: Frame, plate: Plate) -> Sight:
 
     from plate_nets.recognition.rectification import warp_quad, widen
 
-    quad = _quad(plate)[0]
+    quad = quad_of(plate)
     tall, wide = (float(size[0]) for size in quad_size(quad[None]))
     shrink = min(1.0, 32 / max(tall, 1.0))
     h, w = max(4, round(tall * shrink)), max(8, round(wide * shrink))

@@ -8,7 +8,7 @@ from itertools import chain, repeat
 import numpy as np
 
 from plate_nets.common.errors import InputError, SchemeError
-from plate_nets.common.latin import latin_form
+from plate_nets.common.latin import is_latin
 from plate_nets.contract import SCRIPTS, reader_of
 from plate_nets.countries import PlateScheme, group, joined
 from plate_nets.countries.designs import classes_of
@@ -254,7 +254,7 @@ def _unread(readings: Sequence[Reading], chosen: Sequence[PlateScheme]) -> Seque
     own = [reading for reading in readings if reading.scheme in scripts]
     others = [reading for reading in readings if reading.scheme not in scripts]
     if any(UNKNOWN in reading.best for reading in others):
-        return [reading for reading in own if latin_form(reading.best) != reading.best] or others
+        return [reading for reading in own if not is_latin(reading.best)] or others
     return others or own
 
 

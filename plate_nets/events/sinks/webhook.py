@@ -7,14 +7,14 @@ import hashlib
 import hmac
 import http
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import httpx
 
 from plate_nets.common.credentials import hide_credentials
 from plate_nets.common.errors import InputError, RecordRefused, SinkError
+from plate_nets.common.http_address import http_address
 from plate_nets.common.intake.http_answer import answer_of
-from plate_nets.common.proxies import http_variables, proxy_for
 from plate_nets.events.sinks.base import Record, Sink
 
 TIMEOUT = 10.0
@@ -53,20 +53,11 @@ class WebhookSink(Sink):
         headers: dict[str, str] | None = None,
         timeout: float = TIMEOUT,
     ) -> None:
-        try:
-            address = httpx.URL(url)
-        except httpx.InvalidURL as error:
-            raise InputError(f"webhook {hide_credentials(url)}: {error}") from error
-        if address.scheme not in ("http", "https") or not address.host:
-            raise InputError(f"webhook: expected an http:// or https:// URL, got {hide_credentials(url)}")
+        address = http_address("webhook", url)
         self._secret = _key(secret) if secret else None
-        auth = (address.username, address.password) if address.userinfo else None
-        # In the URL they would appear in httpx's log
-        self._url = address.copy_with(username=None, password=None)
+        self._url, self._proxy = address.url, address.proxy
         self._timeout = timeout
-        self._proxy = proxy_for(address.host, http_variables(address.scheme))
-        direct: Mapping[str, None] = {} if self._proxy else {"all://": None, "http://": None, "https://": None}
-        self._client = httpx.AsyncClient(timeout=timeout, headers=headers, auth=auth, mounts=direct)
+        self._client = httpx.AsyncClient(timeout=timeout, headers=headers, **address.options)
         self._loop = asyncio.Runner()  # httpx's limits apply to each read: a trickling server would never reach one
 
     def send(self, records: Sequence[Record]) -> None:
