@@ -11,11 +11,10 @@ from plate_nets.cameras.fusion import Fusion
 from plate_nets.common.errors import InputError
 from plate_nets.common.intake.table import is_line, read_table
 from plate_nets.common.latin import latin_form
+from plate_nets.common.spreadsheet import plain_cell
 from plate_nets.events.event import WatchMatch
 
 COLUMNS = ("plate", "label")
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""Beginnings of a cell that a spreadsheet takes for a formula, unless an apostrophe precedes them."""
 _TWINS = str.maketrans("АВЕКМНОРСТУХ", "ABEKMHOPCTYX")
 """Cyrillic letters -> the Latin ones that look the same and are used in texts."""
 
@@ -60,7 +59,7 @@ def load_watch_list(source: Path | bytes, name: str = "") -> WatchList:
     faults = []
     try:
         for line, row in read_table(source, COLUMNS):
-            plate, label = normalize(row["plate"]), plain_label(row["label"])
+            plate, label = normalize(row["plate"]), plain_cell(row["label"])
             if plate in entries:
                 faults.append(f"watch list {name}, line {line}: expected each plate once, got {row['plate']!r}")
             elif why := entry_fault(plate, label):
@@ -81,12 +80,6 @@ def entry_fault(plate: str, label: str) -> str:
     if not plate.isalnum():
         return f"expected letters and digits, got {plate!r}"
     return "" if is_line(label) else f"expected a label of one line, got {label!r}"
-
-
-def plain_label(cell: str) -> str:
-    """The cell of a table -> a label, without an apostrophe that only keeps a spreadsheet from computing it."""
-    label = cell.strip()
-    return label[1:] if label.startswith("'") and label[1:].startswith(FORMULA) else label
 
 
 def normalize(plate: str) -> str:

@@ -15,17 +15,16 @@ from starlette.routing import Route
 
 from plate_nets.cameras.watch_lists import (
     COLUMNS,
-    FORMULA,
     WatchList,
     entry_fault,
     load_watch_list,
     normalize,
-    plain_label,
 )
 from plate_nets.common.atomic_files import write_whole
 from plate_nets.common.error_codes import NOT_FOUND
 from plate_nets.common.errors import InputError
 from plate_nets.common.intake.table import read_table
+from plate_nets.common.spreadsheet import plain_cell, safe_cell
 from plate_nets.web import bodies
 from plate_nets.web.faults import Refused
 from plate_nets.web.uploads import Uploads
@@ -157,7 +156,7 @@ class ListApi:
     async def add(self, request: Request) -> Response:
         """Add an entry, or change its label."""
         entry = await self._uploads.document(request, bodies.Entry)
-        plate, label = normalize(entry.plate), plain_label(" ".join(entry.label.split()))
+        plate, label = normalize(entry.plate), plain_cell(" ".join(entry.label.split()))
         if fault := entry_fault(plate, label):
             raise InputError(f"entry: {fault}")
         await self._change(request, put={plate: label})
@@ -183,8 +182,7 @@ class ListApi:
             await self._change(request, put=loaded.entries, whole=request.method == "PUT")
             return JSONResponse({"added": len(loaded.entries), "faults": loaded.faults[:100]})
         headers = {"Content-Disposition": f'attachment; filename="{file_name(name)}.csv"'}
-        safe = ((plate, f"'{label}" if label.startswith(FORMULA) else label) for plate, label in entries.items())
-        rows = (dict(zip(COLUMNS, each, strict=True)) for each in safe)
+        rows = (dict(zip(COLUMNS, map(safe_cell, entry), strict=True)) for entry in entries.items())
         return Response(await asyncio.to_thread(as_csv, rows), media_type="text/csv", headers=headers)
 
     def _as_json(self) -> str:

@@ -16,10 +16,11 @@ from plate_nets.events.sinks.settings import JsonlSettings
 from plate_nets.recognition.local import LocalReader
 from plate_nets.web.app import Sources, create_app
 from plate_nets.web.cameras import CameraRoom
+from plate_nets.web.event_filter import EventFilter
 from plate_nets.web.health import Backend
 from plate_nets.web.server import WebServer
 from plate_nets.web.settings import WebSettings
-from plate_nets.web.store import EventFilter, EventStore
+from plate_nets.web.store import EventStore
 from tests.clips import TEXT, passing, write_clip
 from tests.killing import kill
 from tests.rtsp import RtspCamera

@@ -16,6 +16,7 @@ import httpx
 import pytest
 from typer.testing import CliRunner
 
+from plate_nets.cameras.privacy import without_texts
 from plate_nets.cameras.watch_lists import load_watch_list
 from plate_nets.cli import app
 from plate_nets.evaluation.dataset import load_dataset
@@ -69,11 +70,95 @@ def test_events_are_searched(seen: Seen) -> None:
         assert found(seen, text=hostile, limit=1) in ([], ["A119BC77"])
 
 
+def test_visits_of_a_plate_are_told_by_camera(seen: Seen) -> None:
+    """By its corrected text or else the one that was read."""
+    same = [replace(event(number, camera=camera), plate=TEXT) for number, camera in enumerate(("gate", "yard", "gate"))]
+    other = event(3, camera="yard")
+    seen.write(*same, other)
+    for misread, true in ((same[2], "B777OP99"), (other, TEXT)):
+        seen.client.put(f"{EVENTS}/{misread.id}/correction", json={"plate": true})
+    assert visits(seen, TEXT) == {
+        "plate": TEXT,
+        "count": 3,
+        "first": "2026-11-22T10:00:00.250Z",
+        "last": "2026-11-22T10:00:03.250Z",
+        "cameras": [
+            {"camera_id": "yard", "count": 2, "first": "2026-11-22T10:00:01.250Z", "last": "2026-11-22T10:00:03.250Z"},
+            {"camera_id": "gate", "count": 1, "first": "2026-11-22T10:00:00.250Z", "last": "2026-11-22T10:00:00.250Z"},
+        ],
+    }
+    assert visits(seen, "B777OP99")["count"] == 1
+    none: dict[str, object] = {"count": 0, "first": None, "last": None, "cameras": []}
+    for text in (other.plate, "A12", "%", "' OR 1=1 --"):
+        assert visits(seen, text) == {"plate": text, **none}
+
+
+def test_a_hashed_plate_is_found_and_has_visits(seen: Seen) -> None:
+    hashed = [without_texts(replace(event(number), plate=TEXT), b"salt") for number in range(2)]
+    seen.write(*hashed, event(2))
+    assert found(seen, text=hashed[0].plate) == [hashed[0].plate] * 2
+    assert visits(seen, hashed[0].plate)["count"] == 2
+    assert visits(seen, TEXT)["count"] == 0
+
+
+def visits(seen: Seen, plate: str) -> dict[str, object]:
+    answer = seen.client.get(f"{EVENTS}/visits", params={"plate": plate})
+    assert answer.status_code == 200, answer.text
+    visits: dict[str, object] = answer.json()
+    return visits
+
+
+def test_events_of_a_search_are_counted_by_hour(seen: Seen) -> None:
+    hour = 3600
+    seen.write(*(event(number, camera=f"gate-{number % 2}") for number in (0, 1, 2, hour - 1, hour, 5 * hour)))
+    seen.client.put(f"{EVENTS}/{event(0).id}/correction", json={"plate": "A000BC78"})
+    day = {"since": "2026-11-22T15:30:00+05:30", "until": "2026-11-22T18:30:00+05:30"}
+
+    def counts(**asked: str) -> list[int]:
+        found: list[int] = seen.client.get(f"{EVENTS}/hours", params=day | asked).json()["counts"]
+        return found
+
+    assert counts() == [4, 1, 0]
+    assert counts(camera="gate-0") == [2, 1, 0]
+    assert counts(text="A000") == [1, 0, 0], "an event counts once, whether by its read or by its corrected text"
+    assert counts(since="2026-11-22T10:00:02.200Z") == [3, 0, 0]
+    assert counts(since="2026-11-22T12:59:59Z") == [0]
+
+
+def test_a_search_is_a_table_that_is_safe_in_a_spreadsheet(seen: Seen) -> None:
+    seen.write(*(event(number, camera=("gate", "=1+1")[number % 2], listed=number == 4) for number in range(300)))
+    seen.client.put(f"{EVENTS}/{event(4).id}/correction", json={"plate": "B777OP99"})
+    answer = seen.client.get(f"{EVENTS}/table.csv")
+    assert answer.headers["Content-Disposition"] == 'attachment; filename="events.csv"'
+    rows = list(csv.DictReader(answer.text.splitlines()))
+    assert [row["plate"] for row in rows] == [f"A{number:03}BC77" for number in range(299, -1, -1)]
+    assert (rows[0]["camera_id"], rows[1]["camera_id"]) == ("'=1+1", "gate")
+    (row,) = csv.DictReader(seen.client.get(f"{EVENTS}/table.csv?list=staff").text.splitlines())
+    assert (row["correction"], row["lists"], row["xmin"]) == ("B777OP99", "staff", "10")
+
+
 @pytest.mark.parametrize(
     "asked", [{"cursor": "%%%"}, {"limit": "0"}, {"limit": "x"}, {"distance": "9"}, {"since": "yesterday"}]
 )
 def test_an_invalid_query_is_refused(seen: Seen, asked: dict[str, str]) -> None:
-    answer = seen.client.get(EVENTS, params=asked)
+    refused(seen.client.get(EVENTS, params=asked))
+
+
+@pytest.mark.parametrize(
+    ("path", "asked"),
+    [
+        ("visits", {}),
+        ("table.csv", {"distance": "x"}),
+        ("hours", {"since": "2026-11-22T10:00:00Z"}),
+        ("hours", {"since": "2026-11-22T10:00:00Z", "until": "2026-11-22T10:00:00Z"}),
+        ("hours", {"since": "2026-11-22T10:00:00Z", "until": "2026-11-30T10:00:00Z"}),
+    ],
+)
+def test_an_invalid_question_about_events_is_refused(seen: Seen, path: str, asked: dict[str, str]) -> None:
+    refused(seen.client.get(f"{EVENTS}/{path}", params=asked))
+
+
+def refused(answer: httpx.Response) -> None:
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "PLATES_BAD_INPUT")
 
 

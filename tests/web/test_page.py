@@ -338,6 +338,47 @@ def test_events_arrive_and_can_be_searched_and_corrected(browser: Browser, seen:
         assert faults == []
 
 
+def test_a_plate_has_a_history_and_a_day_has_bars(browser: Browser, seen: Seen) -> None:
+    """Each hour is one of the browser's time zone, which need not be a whole hour away."""
+    seen.write(*(replace(event(60 * number, camera="gate"), plate=TEXT) for number in (0, 1, 30)), event(90 * 60))
+    url = str(seen.client.base_url)
+    with browser.new_context(base_url=url, viewport=PHONE, locale="en-GB", timezone_id="Asia/Kolkata") as context:
+        faults = watch(context, url)
+        page = opened(context, "/#live")
+        rows, bars = page.locator(".event"), page.locator("#day-bars")
+        expect(rows).to_have_count(4)
+        rows.last.get_by_role("button", name=f"History: {TEXT}").click()
+        panel = rows.last.locator(".event-panel")
+        expect(panel).to_contain_text("Times seen: 3")
+        shown = ["gate", "3", "11/22/26, 15:30:00", "11/22/26, 16:00:00"]
+        expect(panel.locator("tbody td")).to_have_text(shown)
+        page.evaluate(AXE)
+        barriers = check(page, "history")
+        picture(page, "web_history_phone")
+        panel.get_by_role("button", name="Show its events").click()
+        expect(rows).to_have_count(3)
+
+        page.locator("#filters summary").click()
+        page.get_by_label("Until").fill("2026-11-23T00:00")
+        expect(page.locator("#day-name")).to_have_text("Sun, Nov 22, 2026 · Events: 3")
+        expect(bars).to_have_attribute("aria-label", "15:00 2, 16:00 1")
+        page.fill("#search-text", "")
+        expect(bars).to_have_attribute("aria-label", "15:00 2, 16:00 1, 17:00 1")
+        picture(page, "web_day_phone")
+        barriers += check(page, "day")
+        page.get_by_role("button", name="Day before").click()
+        expect(page.locator("#day-name")).to_have_text("Sat, Nov 21, 2026 · Events: 0")
+        expect(rows).to_have_count(0)
+        page.get_by_role("button", name="Day after").click()
+        expect(rows).to_have_count(4)
+        with page.expect_download() as started:
+            page.get_by_role("link", name="CSV").click()
+        table = csv.DictReader(Path(started.value.path()).read_text(encoding="utf-8").splitlines())
+        assert [row["plate"] for row in table] == [event(90 * 60).plate, TEXT, TEXT, TEXT]
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert (barriers, faults) == ([], [])
+
+
 @pytest.mark.parametrize(
     ("locale", "says"),
     [

@@ -1,14 +1,16 @@
 // The section Live: the cameras' current pictures, new events, and a search in all events.
 import { api, facts, make, number, say, text } from "./common.js";
+import { dayAfter, dayOf, drawDay } from "./day.js";
 import { eventRow } from "./event.js";
 
 const STATUS_EVERY = 1000;
 const PICTURE_EVERY = 400;
 const TYPING = 250;
+const DAY_EVERY = 2000;
 const MOST_ROWS = 500;
 
 const parts = Object.fromEntries(
-  ["cameras", "events", "events-none", "events-more", "search", "filters", "connection", "search-camera", "search-list", "search-lists"].map((id) => [id, document.getElementById(id)]),
+  ["cameras", "events", "events-none", "events-more", "search", "filters", "connection", "search-camera", "search-list", "search-lists", "search-text", "search-since", "search-until", "events-csv", "day-before", "day-after"].map((id) => [id, document.getElementById(id)]),
 );
 const wide = matchMedia("(width > 40rem)");
 const cards = new Map();
@@ -17,6 +19,7 @@ let cursor = "";
 let typing = 0;
 let asked = 0;
 let seen = false;
+let drawing = 0;
 let timers = [];
 
 export function enter() {
@@ -48,6 +51,8 @@ function wanted() {
 async function search(more = false) {
   const query = wanted();
   if (more) query.set("cursor", cursor);
+  else showDay();
+  parts["events-csv"].href = `/api/v1/events/table.csv?${wanted()}`;
   const mine = ++asked;
   let page;
   try {
@@ -58,7 +63,7 @@ async function search(more = false) {
   }
   if (mine !== asked) return; // a later search has replaced this one
   if (!more) parts.events.replaceChildren();
-  parts.events.append(...page.events.map((event) => eventRow(event)));
+  parts.events.append(...page.events.map(rowOf));
   cursor = page.cursor;
   parts["events-more"].hidden = !cursor;
   tellNone();
@@ -77,17 +82,52 @@ function listen() {
 
 function arrived(event) {
   document.documentElement.dataset.arrived = `${event.id} ${Date.now()}`;
-  const rowOf = (id) => parts.events.querySelector(`[data-id="${CSS.escape(id)}"]`);
-  rowOf(event.supersedes)?.remove();
-  const before = rowOf(event.id);
+  const shown = (id) => parts.events.querySelector(`[data-id="${CSS.escape(id)}"]`);
+  shown(event.supersedes)?.remove();
+  const before = shown(event.id);
   if (before) {
-    if (!before.querySelector("form")) before.replaceWith(eventRow(event));
+    if (!before.querySelector(".event-panel")) before.replaceWith(rowOf(event));
   } else if (![...wanted().keys()].length) { // new events must not change the results of a search
-    parts.events.prepend(eventRow(event));
+    parts.events.prepend(rowOf(event));
     while (parts.events.childElementCount > MOST_ROWS) parts.events.lastElementChild.remove();
   }
   tellNone();
+  drawing ||= setTimeout(showDay, DAY_EVERY);
 }
+
+const rowOf = (event) => eventRow(event, { show: searchFor });
+
+/** Search for a text alone. */
+function searchFor(plate) {
+  parts.search.reset();
+  parts["search-text"].value = plate;
+}
+
+// The day as bars
+
+const day = () => dayOf(parts["search-since"].value, parts["search-until"].value);
+
+async function showDay() {
+  clearTimeout(drawing);
+  drawing = 0;
+  try {
+    await drawDay(wanted(), day());
+  } catch {
+    // the search tells what is wrong
+  }
+}
+
+/** Show the events of a day, and its bars. */
+function turn(days) {
+  const to = dayAfter(day(), days);
+  const local = (moment) => new Date(moment - moment.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+  parts["search-since"].value = local(to);
+  parts["search-until"].value = local(dayAfter(to));
+  search();
+}
+
+parts["day-before"].addEventListener("click", () => turn(-1));
+parts["day-after"].addEventListener("click", () => turn(1));
 
 async function fillChoices() {
   const { cameras } = await api("/api/v1/events/cameras");
