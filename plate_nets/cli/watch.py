@@ -314,13 +314,15 @@ def _sinks(
 
 
 def _watch_lists(plan: "WatchPlan", say: Callable[..., None]) -> "list[WatchList]":
-    """Load the watch lists of a plan, and say which of their rows are left out."""
+    """Load the watch lists of a plan, and say which of their rows are left out, and which cameras are unknown."""
     from plate_nets.cameras.watch_lists import load_watch_list
 
     lists = [load_watch_list(path) for path in plan.watch_lists]
     for each in lists:
         for fault in each.faults:
             say("watch list", fault)
+        for name in each.strangers([camera.id for camera in plan.cameras]):
+            say("watch list", f"{each.name}: no camera is called {name}")
     return lists
 
 

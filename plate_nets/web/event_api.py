@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from plate_nets.cameras.watch_lists import normalize
+from plate_nets.cameras.list_entries import normalize
 from plate_nets.common.error_codes import NOT_FOUND
 from plate_nets.common.errors import InputError
 from plate_nets.common.spreadsheet import safe_cell

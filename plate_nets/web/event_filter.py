@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from plate_nets.cameras.list_entries import normalize
 from plate_nets.cameras.privacy import is_hash
-from plate_nets.cameras.watch_lists import normalize
 
 WILD = frozenset("*?")
 _AFTER_ALL = chr(0x10FFFF)

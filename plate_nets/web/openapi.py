@@ -17,6 +17,8 @@ _MODELS: tuple[type[BaseModel], ...] = (
     bodies.Address,
     bodies.Correction,
     bodies.Entry,
+    bodies.StoredEntry,
+    bodies.Near,
     bodies.Failure,
     bodies.Wellness,
 )
@@ -132,10 +134,17 @@ def _paths() -> Json:
         "/api/v1/lists": {"get": {"summary": "Watch lists with their entries", "responses": {"200": _ANY}}},
         "/api/v1/lists/{name}/entries": {
             "post": {
-                "summary": "Add an entry",
+                "summary": "Add an entry, or change one",
                 "parameters": [_place("name")],
                 "requestBody": _body("application/json", _ref(bodies.Entry)),
-                "responses": {"201": _answer("the stored entry", bodies.Entry), **_failures()},
+                "responses": {"201": _answer("the stored entry", bodies.StoredEntry), **_failures()},
+            }
+        },
+        "/api/v1/lists/{name}/near": {
+            "get": {
+                "summary": "Entries that a text may be a misreading of, and whether they match a car with it",
+                "parameters": [_place("name"), _query("text", "string", "of a plate")],
+                "responses": {"200": _answer("the 100 nearest", bodies.Near), **_failures()},
             }
         },
         "/api/v1/lists/{name}/entries/{plate}": {
@@ -260,7 +269,8 @@ def _import(summary: str) -> Json:
     """An operation that takes a table of a watch list."""
     return {
         "summary": summary,
-        "description": "The header has the columns plate and label. Faulty rows are skipped, and named in the answer.",
+        "description": "The header has the columns plate and label, and may have valid_from, valid_until, hours and "
+        "cameras. Faulty rows are skipped, and named in the answer.",
         "parameters": [_place("name")],
         "requestBody": _body("text/csv", _BINARY),
         "responses": {"200": _ANY, **_failures()},

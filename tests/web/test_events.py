@@ -16,6 +16,7 @@ import httpx
 import pytest
 from typer.testing import CliRunner
 
+from plate_nets.cameras.list_entries import ListEntry
 from plate_nets.cameras.privacy import without_texts
 from plate_nets.cameras.watch_lists import load_watch_list
 from plate_nets.cli import app
@@ -383,7 +384,9 @@ def test_a_client_that_never_reads_delays_no_other(seen: Seen) -> None:
 
 def test_changes_of_lists_are_written_to_their_files(seen: Seen) -> None:
     address = "/api/v1/lists/staff"
-    assert seen.client.get("/api/v1/lists").json() == {"lists": [{"name": "staff", "entries": {"A001BC77": "Ann"}}]}
+    assert seen.client.get("/api/v1/lists").json() == {
+        "lists": [{"name": "staff", "entries": {"A001BC77": "Ann"}, "limits": {}}]
+    }
     assert seen.client.post(f"{address}/entries", json={"plate": "в 002 вс 77", "label": "=1+1"}).status_code == 201
     assert seen.client.delete(f"{address}/entries/A001BC77").status_code == 204
     table = seen.client.post(f"{address}.csv", content=b"plate,label\nC003CC77,Eve\n!,bad\n")
@@ -404,14 +407,56 @@ def test_a_changed_list_keeps_the_other_columns_and_rows_of_its_file(tmp_path: P
     rows = ["label,plate,phone", "Ann,a 001 bc-77,1", "Eve,C003CC77,2", "two plates?,A1/B2,3", "Eve again,C003CC77,4"]
     path.write_text("\n".join([*rows, ""]), encoding="utf-8")
     keeper = ListKeeper([path])
-    keeper.change("staff", put={"B002BC77": "+7 912"})
+    keeper.change("staff", put={"B002BC77": ListEntry("+7 912")})
     assert path.read_text(encoding="utf-8").splitlines() == [*rows, "+7 912,B002BC77,"]
-    keeper.change("staff", put={"A001BC77": "Anna"}, remove="C003CC77")
+    keeper.change("staff", put={"A001BC77": ListEntry("Anna")}, remove="C003CC77")
     assert path.read_text(encoding="utf-8").splitlines() == [rows[0], "Anna,a 001 bc-77,1", rows[3], "+7 912,B002BC77,"]
-    assert ListKeeper([path]).all() == keeper.all() == {"staff": {"A001BC77": "Anna", "B002BC77": "+7 912"}}
+    kept = {"A001BC77": ListEntry("Anna"), "B002BC77": ListEntry("+7 912")}
+    assert ListKeeper([path]).all() == keeper.all() == {"staff": kept}
     path.unlink()
     keeper.change("staff", remove="A001BC77")
     assert path.read_text(encoding="utf-8") == "plate,label\nB002BC77,+7 912\n"
+
+
+def test_an_entry_has_limits_that_stay_until_they_are_changed(seen: Seen) -> None:
+    address = "/api/v1/lists/staff"
+    seen.lists.write_text("plate,label,phone\nA001BC77,Ann,1\n", encoding="utf-8")
+    seen.write(event(0, camera="gate"))
+    limits = {"valid_from": "2026-11-30", "valid_until": None, "hours": "07:00-19:00", "cameras": ["gate", "gaet"]}
+
+    def put(**fields: object) -> dict[str, object]:
+        answer = seen.client.post(f"{address}/entries", json={"plate": "A001BC77", "label": "Ann"} | fields)
+        stored: dict[str, object] = answer.json()
+        assert answer.status_code == 201, stored
+        return stored
+
+    stored = put(**limits)
+    assert stored == limits | {
+        "plate": "A001BC77",
+        "label": "Ann",
+        "warning": "cameras: gaet: unknown; this entry matches there when they exist",
+    }
+    assert put(label="Anna") == stored | {"label": "Anna"}
+    table = "plate,label,phone,valid_from,hours,cameras\nA001BC77,Anna,1,2026-11-30,07:00-19:00,gate gaet\n"
+    assert seen.lists.read_text(encoding="utf-8") == table
+    (shown,) = seen.client.get("/api/v1/lists").json()["lists"]
+    assert shown["limits"] == {"A001BC77": {name: value for name, value in limits.items() if value}}
+    assert seen.client.post(f"{address}.csv", content=b"plate,label\nA001BC77,Eve\n").json()["added"] == 1
+    assert put(label="Eve", cameras=["gate"])["warning"] == ""
+    assert (put(hours=None)["hours"], put(valid_from=None)["cameras"]) == (None, ["gate"])
+    for wrong in ({"hours": "25:00-26:00"}, {"valid_until": "soon"}, {"cameras": "gate"}, {"hour": "07:00-19:00"}):
+        refused(seen.client.post(f"{address}/entries", json={"plate": "A001BC77"} | wrong))
+
+
+def test_near_entries_are_told_with_what_they_need_to_match(seen: Seen) -> None:
+    address = "/api/v1/lists/staff"
+    seen.client.post(f"{address}/entries", json={"plate": "A001BD77", "hours": "07:00-19:00"})
+    near = seen.client.get(f"{address}/near", params={"text": "а 001 вс 77"}).json()
+    told = [(each["plate"], each["distance"], each["probability"], each["hours"]) for each in near["entries"]]
+    assert (near["text"], told) == ("A001BC77", [("A001BC77", 0, 0.3, None), ("A001BD77", 1, 0.0, "07:00-19:00")])
+    refused(seen.client.get(f"{address}/near"))
+    for path in ("none", "..%2Fstaff", "%2Fetc%2Fpasswd"):
+        assert seen.client.get(f"/api/v1/lists/{path}/near?text=A").status_code == 404
 
 
 def test_putting_a_table_replaces_the_list(seen: Seen) -> None:

@@ -379,6 +379,49 @@ def test_a_plate_has_a_history_and_a_day_has_bars(browser: Browser, seen: Seen) 
         assert (barriers, faults) == ([], [])
 
 
+def test_a_seen_plate_is_added_to_a_list_and_gets_limits(browser: Browser, seen: Seen) -> None:
+    seen.write(event(2), replace(event(3), plate="", unread=Unread("blurred", 3.0, "px")))
+    url = str(seen.client.base_url)
+    with browser.new_context(base_url=url, viewport=PHONE, locale="en-GB", timezone_id="America/Lima") as context:
+        faults = watch(context, url)
+        page = opened(context, "/#live")
+        rows = page.locator(".event")
+        expect(rows).to_have_count(2)
+        expect(rows.first.get_by_role("button")).to_have_count(1)  # there is no text to add
+        rows.last.get_by_role("button", name="Add to a list: A002BC77").click()
+        panel = rows.last.locator(".event-panel")
+        expect(panel).to_contain_text("A001BC77 Ann · characters that differ: 1; matches if the pictures")
+        page.evaluate(AXE)
+        barriers = check(page, "add to a list")
+        picture(page, "web_add_to_list_phone")
+        panel.get_by_label("Label").fill("Bo")
+        page.keyboard.press("Enter")
+        expect(page.locator("#said")).to_have_text("A002BC77 is on the list staff")
+        expect(panel).to_have_count(0)
+
+        page.goto("/#lists")
+        entry = page.locator("[data-list=staff]")
+        entry.get_by_role("button", name="Change: A002BC77").click()
+        entry.get_by_label("First day: staff").fill("2026-11-30")
+        for name, time in (("from", "07:00"), ("until", "19:00")):
+            entry.get_by_label(f"Every day {name}: staff").fill(time)
+        entry.get_by_label("Cameras").fill("gate  gaet")
+        barriers += check(page, "limits")
+        picture(page, "web_limits_phone")
+        entry.get_by_role("button", name="Add").click()
+        limited = "from Nov 30, 2026 · 07:00-19:00 · gate, gaet"
+        expect(entry.locator("tbody tr").last).to_contain_text(f"A002BC77Bo{limited}")
+        expect(page.locator("#said")).to_contain_text("gaet: unknown")
+        entry.get_by_label("Find: staff").fill("a002bc78")
+        expect(entry.locator(".near li")).to_contain_text(["A002BC77 Bo", "A001BC77 Ann"])
+        picture(page, "web_near_phone")
+        barriers += check(page, "near")
+        table = "plate,label,valid_from,hours,cameras\nA001BC77,Ann,,,\nA002BC77,Bo,2026-11-30,07:00-19:00,gate gaet\n"
+        assert seen.lists.read_text(encoding="utf-8") == table
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert (barriers, faults) == ([], [])
+
+
 @pytest.mark.parametrize(
     ("locale", "says"),
     [

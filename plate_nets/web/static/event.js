@@ -1,8 +1,10 @@
-// An event as a row: plate, time, camera, heading, vehicle and watch lists, with its plate's history and a correction.
-import { api, clock, icon, make, number, say, text, textOr } from "./common.js";
+// An event as a row: plate, time, camera, heading, vehicle and watch lists; its plate's history, lists and correction.
+import { api, clock, facts, icon, make, number, say, text, textOr } from "./common.js";
 import { history } from "./history.js";
+import { listForm } from "./list_entries.js";
 import { plateSign } from "./plate.js";
 
+const HASH = /^[0-9a-f]{16}$/;
 const ARROWS = { towards: "↓", away: "↑" };
 
 /** The row of an event; `plain` leaves out what only the store has; `show` searches for a text. */
@@ -30,8 +32,8 @@ export function eventRow(event, { plain = false, act = null, show = null } = {})
       event.stage === "provisional" ? make("span", { class: "pill", data: { level: "middle" } }, text("live.provisional")) : null,
       ...event.watch.map((match) => make("span", { class: "pill", data: { level: "low" } }, [match.list, match.label].filter(Boolean).join(": "))),
     ),
-    event.unread && !event.correction ? unread(event) : "",
     plain ? "" : tools(event, row, show),
+    event.unread && !event.correction ? unread(event) : "",
   );
   return row;
 }
@@ -72,6 +74,7 @@ function tools(event, row, show) {
     "div",
     { class: "event-tools" },
     plate ? tool("history", `${text("live.history")}: ${plate}`, row, () => history(plate, show)) : null,
+    plate && facts.lists.length && !HASH.test(plate) ? tool("plus", `${text("live.list_it")}: ${plate}`, row, (close) => listForm(plate, close)) : null,
     tool("edit", `${text("live.correct")}: ${event.plate || event.reading}`, row, (close) => editor(event, row, show, close)),
   );
 }

@@ -2,7 +2,7 @@
 import { api, clock, make, number, text } from "./common.js";
 
 const moment = (timestamp) => make("time", { datetime: timestamp }, clock.format(new Date(timestamp)));
-const heading = (name) => make("th", { scope: "col" }, text(`live.${name}`));
+const heading = (words) => make("th", { scope: "col" }, words);
 
 /** The panel of a plate by its text as stored; `show` puts a text into the search. */
 export async function history(plate, show) {
@@ -16,6 +16,6 @@ export async function history(plate, show) {
       make("strong", {}, text("live.visits", { count: number(count) })),
       make("button", { type: "button", class: "button", onclick: () => show(plate) }, text("live.show_visits"))),
     make("div", { class: "table", role: "region", tabindex: "0", "aria-label": `${text("live.history")}: ${plate}` },
-      make("table", {}, make("thead", {}, make("tr", {}, ...["camera", "times", "first", "last"].map(heading))), make("tbody", {}, ...rows))),
+      make("table", {}, make("thead", {}, make("tr", {}, ...[text("live.camera"), text("live.times"), text("live.first"), text("live.last")].map(heading))), make("tbody", {}, ...rows))),
   );
 }

@@ -132,10 +132,8 @@ parts["day-after"].addEventListener("click", () => turn(1));
 async function fillChoices() {
   const { cameras } = await api("/api/v1/events/cameras");
   parts["search-camera"].append(...cameras.map((name) => make("option", {}, name)));
-  if (!facts.sections.includes("lists")) return;
-  const { lists } = await api("/api/v1/lists");
-  parts["search-list"].append(...lists.map(({ name }) => make("option", {}, name)));
-  parts["search-lists"].hidden = false;
+  parts["search-list"].append(...facts.lists.map((name) => make("option", {}, name)));
+  parts["search-lists"].hidden = !facts.lists.length;
 }
 
 const unfold = () => { parts.filters.open = wide.matches; }; // on a phone, show the events first
