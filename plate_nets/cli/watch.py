@@ -46,7 +46,7 @@ from plate_nets.triton.supervision.health_endpoint import HealthEndpoint
 from plate_nets.types import Frame, Plate, Scene
 
 if TYPE_CHECKING:
-    from plate_nets.cameras.analysis import CameraStatus
+    from plate_nets.cameras.camera_status import CameraStatus
     from plate_nets.cameras.cameras_file import WatchPlan
     from plate_nets.cameras.watch_lists import WatchList
     from plate_nets.cameras.watcher import Watcher

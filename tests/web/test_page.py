@@ -150,6 +150,34 @@ def test_a_sign_has_its_characters_where_they_are_on_the_plate(context: BrowserC
     ]
 
 
+@pytest.mark.parametrize(
+    ("language", "says"),
+    [
+        (
+            "en",
+            [
+                "Plates are smeared (40 %): shorten the exposure to 1/1000 s",
+                "Plates are dark (60 %): add light, or",
+            ],
+        ),
+        ("ru", ["Номера смазаны (40 %): уменьшите выдержку до 1/1000 с", "Номера тёмные (60 %): добавьте света или"]),
+    ],
+)
+def test_a_camera_that_is_set_up_badly_gets_advice(context: BrowserContext, language: str, says: list[str]) -> None:
+    views = [
+        {"fault": "smeared", "shutter": 1000, "spoilt": {"smeared": 0.4}},
+        {"fault": "dark", "shutter": None, "spoilt": {"dark": 0.6}},
+        {"fault": None, "shutter": None, "spoilt": {"dark": 0.1}},
+        None,
+    ]
+    advice = opened(context, f"/?lang={language}").evaluate(
+        "async (views) => { const { adviceOf } = await import('/static/advice.js'); return views.map(adviceOf); }",
+        views,
+    )
+    assert advice[2:] == ["", ""]
+    assert all(given.startswith(begins) for given, begins in zip(advice, says, strict=False)), advice
+
+
 def test_plates_are_cut_out_by_the_browser_as_the_api_cuts_them(context: BrowserContext, web: httpx.Client) -> None:
     flat = compose(720, 1280, [Placed("A123BC77", 60, 60, 700), Placed("E777KX199", 800, 450, 150)])
     seen = np.array([[0, 0], [1280, 150], [1150, 720], [40, 600]], np.float32)

@@ -1,6 +1,7 @@
 // The section Live: the cameras' current pictures, new events, and a search in all events.
 import { api, facts, make, number, say, text } from "./common.js";
 import { dayAfter, dayOf, drawDay } from "./day.js";
+import { adviceOf } from "./advice.js";
 import { eventRow } from "./event.js";
 
 const STATUS_EVERY = 1000;
@@ -169,6 +170,7 @@ function drawCamera(camera) {
       make("div", { class: "camera-picture" }, image),
       make("div", { class: "between" }, make("h3", {}, camera.camera_id), make("span", { class: "pill" })),
       make("p", { class: "hint" }),
+      make("p", { class: "advice" }),
     );
     cards.set(camera.camera_id, card);
     parts.cameras.append(card);
@@ -183,6 +185,7 @@ function drawCamera(camera) {
     camera.age === null ? "" : `${text("live.age")} ${number(camera.age, 1)} ${text("live.seconds")}`,
     camera.cause ?? "",
   ].filter(Boolean).join(" · ");
+  card.querySelector(".advice").textContent = adviceOf(camera.view);
 }
 
 /** Reload a camera's picture only after the last one arrived, so that a slow connection is never flooded. */
