@@ -56,11 +56,12 @@ class ListEntry:
         Raises:
             InputError: a cell is invalid.
         """
-        texts = self.cells() | {name: plain_cell(cell) for name, cell in cells.items()}
-        for name in ("label", "cameras"):
+        texts = self.cells()
+        for name in texts.keys() & cells.keys():
+            texts[name] = plain_cell(cells[name])
             if not is_line(texts[name]):
                 raise InputError(f"{name}: expected one line, got {texts[name]!r}")
-        first, last = (_date(texts[name], name) for name in ("valid_from", "valid_until"))
+        first, last = _date(texts["valid_from"], "valid_from"), _date(texts["valid_until"], "valid_until")
         if first and last and last < first:
             raise InputError(f"valid_until: expected {first} or later, got {last}")
         return ListEntry(texts["label"], first, last, _hours(texts["hours"]), tuple(texts["cameras"].split()))

@@ -40,9 +40,14 @@ class WatchList:
     entries: Mapping[str, ListEntry]
     faults: tuple[str, ...] = ()
 
-    def strangers(self, cameras: Collection[str]) -> list[str]:
-        """The cameras that entries name, and that are none of these."""
-        return sorted({name for entry in self.entries.values() for name in entry.cameras}.difference(cameras))
+    def remarks(self, cameras: Collection[str]) -> list[str]:
+        """What a user should know: the faults, and the cameras that entries name but that are none of these.
+
+        ``cameras``: the ids of all cameras; empty if they are unknown.
+        """
+        named = {name for entry in self.entries.values() for name in entry.cameras} if cameras else set()
+        unknown = sorted(named.difference(cameras))
+        return [*self.faults, *(f"watch list {self.name}: no camera is called {name}" for name in unknown)]
 
 
 @dataclass(frozen=True)
@@ -77,7 +82,7 @@ def load_watch_list(source: Path | bytes, name: str = "", before: Mapping[str, L
     name = name or (source.stem if isinstance(source, Path) else "")
     entries: dict[str, ListEntry] = {}
     faults = []
-    kept = before or {}
+    kept, new = before or {}, ListEntry()
     try:
         for line, row in read_table(source, COLUMNS):
             plate = normalize(row["plate"])
@@ -85,7 +90,7 @@ def load_watch_list(source: Path | bytes, name: str = "", before: Mapping[str, L
                 if plate in entries:
                     raise InputError(f"expected each plate once, got {row['plate']!r}")
                 check_plate(plate)
-                entries[plate] = kept.get(plate, ListEntry()).changed(row)
+                entries[plate] = kept.get(plate, new).changed(row)
             except InputError as error:
                 faults.append(f"watch list {name}, line {line}: {error}")
     except OSError as error:

@@ -319,10 +319,8 @@ def _watch_lists(plan: "WatchPlan", say: Callable[..., None]) -> "list[WatchList
 
     lists = [load_watch_list(path) for path in plan.watch_lists]
     for each in lists:
-        for fault in each.faults:
-            say("watch list", fault)
-        for name in each.strangers([camera.id for camera in plan.cameras]):
-            say("watch list", f"{each.name}: no camera is called {name}")
+        for remark in each.remarks([camera.id for camera in plan.cameras]):
+            say("watch list", remark)
     return lists
 
 

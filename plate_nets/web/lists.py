@@ -69,6 +69,8 @@ class ListKeeper:
         self._lock = threading.Lock()
         self._paths: dict[str, Path] = {}
         self._entries: dict[str, Entries] = {}
+        self._faults: dict[str, tuple[str, ...]] = {}
+        """Of the files when they were loaded."""
         for path in paths:
             loaded = load_watch_list(path)
             if loaded.name in self._paths:
@@ -77,10 +79,11 @@ class ListKeeper:
                 )
             self._paths[loaded.name] = path
             self._entries[loaded.name] = Entries(loaded.entries)
+            self._faults[loaded.name] = loaded.faults
 
     def watch_lists(self) -> tuple[WatchList, ...]:
         """The lists for a watcher; changes on the page apply to them."""
-        return tuple(WatchList(name, entries) for name, entries in self._entries.items())
+        return tuple(WatchList(name, entries, self._faults[name]) for name, entries in self._entries.items())
 
     def all(self) -> dict[str, dict[str, ListEntry]]:
         """Every list by name."""

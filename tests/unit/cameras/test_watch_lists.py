@@ -96,7 +96,8 @@ def test_an_entry_matches_only_where_and_when_it_is_valid(
     seen = evidence("A123BC77")
     moments = [datetime.fromisoformat(f"2026-{each}+05:30") for each in times]
     assert [len(matches([loaded], "A123BC77", seen, "gate", moment)) for moment in moments] == valid
-    assert loaded.strangers(["gate"]) == (["yard"] if "yard" in cells else [])
+    assert loaded.remarks(["gate"]) == (["watch list staff: no camera is called yard"] if "yard" in cells else [])
+    assert loaded.remarks([]) == []
 
 
 def test_a_text_is_told_the_entries_that_may_match_it() -> None:
