@@ -122,7 +122,7 @@ class Entry(Body):
     valid_from: str | None = Field(default=None, max_length=10, description="first day, such as 2026-11-30")
     valid_until: str | None = Field(default=None, max_length=10, description="last day")
     hours: str | None = Field(default=None, max_length=11, description="such as 07:00-19:00, or 22:00-06:00")
-    cameras: list[Annotated[str, Field(max_length=64)]] | None = Field(
+    cameras: list[Annotated[str, Field(max_length=64, pattern=r"^\S+$")]] | None = Field(
         default=None, max_length=100, description="ids; null: all"
     )
 

@@ -181,8 +181,8 @@ class ListApi:
         except InputError as error:
             raise InputError(f"entry: {error}") from error
         await self._change(request, put={plate: entry})
-        stored = bodies.StoredEntry(**_fields(plate, entry), warning=await asyncio.to_thread(self._warning, entry))
-        return JSONResponse(stored.model_dump(), 201)
+        warning = await asyncio.to_thread(self._warning, entry)
+        return JSONResponse({**_fields(plate, entry), "warning": warning}, 201)
 
     def _warning(self, entry: ListEntry) -> str:
         known = self._cameras() if entry.cameras else ()
@@ -197,10 +197,10 @@ class ListApi:
             raise InputError("text: expected the text of a plate")
         found = await asyncio.to_thread(near_entries, entries, text, self._scheme)
         near = [
-            bodies.NearEntry(**_fields(each.plate, each.entry), distance=each.distance, probability=each.probability)
+            {**_fields(each.plate, each.entry), "distance": each.distance, "probability": each.probability}
             for each in found[:_NEAR]
         ]
-        return JSONResponse(bodies.Near(text=text, entries=near).model_dump())
+        return JSONResponse({"text": text, "entries": near})
 
     async def remove(self, request: Request) -> Response:
         """Remove an entry."""
@@ -259,8 +259,8 @@ def _limits(entry: ListEntry) -> dict[str, Any]:
 
 
 def _fields(plate: str, entry: ListEntry) -> dict[str, Any]:
-    """An entry as the fields of `bodies.Entry`."""
-    return {"plate": plate, "label": entry.label, **_limits(entry)}
+    """An entry as the fields of `bodies.Entry`; one from a file may be longer than a request may be."""
+    return {"plate": plate, "label": entry.label, **dict.fromkeys(LIMITS), **_limits(entry)}
 
 
 def file_name(name: str) -> str:

@@ -444,7 +444,13 @@ def test_an_entry_has_limits_that_stay_until_they_are_changed(seen: Seen) -> Non
     assert seen.client.post(f"{address}.csv", content=b"plate,label\nA001BC77,Eve\n").json()["added"] == 1
     assert put(label="Eve", cameras=["gate"])["warning"] == ""
     assert (put(hours=None)["hours"], put(valid_from=None)["cameras"]) == (None, ["gate"])
-    for wrong in ({"hours": "25:00-26:00"}, {"valid_until": "soon"}, {"cameras": "gate"}, {"hour": "07:00-19:00"}):
+    for wrong in (
+        {"hours": "25:00-26:00"},
+        {"valid_until": "soon"},
+        {"cameras": "gate"},
+        {"cameras": ["gate yard"]},
+        {"hour": "07:00-19:00"},
+    ):
         refused(seen.client.post(f"{address}/entries", json={"plate": "A001BC77"} | wrong))
 
 
@@ -454,6 +460,9 @@ def test_near_entries_are_told_with_what_they_need_to_match(seen: Seen) -> None:
     near = seen.client.get(f"{address}/near", params={"text": "а 001 вс 77"}).json()
     told = [(each["plate"], each["distance"], each["probability"], each["hours"]) for each in near["entries"]]
     assert (near["text"], told) == ("A001BC77", [("A001BC77", 0, 0.3, None), ("A001BD77", 1, 0.0, "07:00-19:00")])
+    long = "x" * 300
+    seen.client.post(f"{address}.csv", content=f"plate,label\nA001BC7,{long}\n".encode())
+    assert long in {each["label"] for each in seen.client.get(f"{address}/near?text=A001BC7").json()["entries"]}
     refused(seen.client.get(f"{address}/near"))
     for path in ("none", "..%2Fstaff", "%2Fetc%2Fpasswd"):
         assert seen.client.get(f"/api/v1/lists/{path}/near?text=A").status_code == 404
