@@ -3,6 +3,7 @@
 Signatures that use these names need no further comment.
 """
 
+import math
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, NamedTuple, TypeVar, get_args
 
@@ -191,11 +192,18 @@ class Sight:
     glare: float
     """The share of the plate and what is around it that is overexposed in one patch, 0..1."""
     blur: float
-    """Radius of the blur in pixels, as of a Gaussian."""
+    """Radius of the blur in pixels, as of a Gaussian, along the side of the plate along which it is larger."""
+    focus: float
+    """The same along the other side."""
     ends: float
     """The difference of what adjoins its two ends, 0..1: something may stand before one."""
     edge: float
     """Distance from the edge of the frame, pixels."""
+
+    @property
+    def smear(self) -> float:
+        """How far the plate moved along one of its sides while the frame was taken, pixels."""
+        return math.sqrt(12 * max(0.0, self.blur**2 - self.focus**2))  # the variance of a box is its length² / 12
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 import av
+import cv2
 import numpy as np
 from av.codec.context import Flags
 from av.filter import Graph
@@ -18,6 +19,8 @@ Fields = Literal["tff", "bff"]
 
 _TICKS = 90_000
 TEXT = "A123BC77"
+SMEARED = (720, 1280)
+"""Height and width of the frames of `smeared`."""
 SMALL = (96, 128)
 """Height and width of frames in which there is nothing to read."""
 
@@ -30,6 +33,14 @@ def passing(count: int, text: str = TEXT, size: tuple[int, int] = (360, 640), em
         yield compose(h, w, [Placed(text, x, h // 2)], seed=number)
     for number in range(empty):
         yield compose(h, w, seed=number)
+
+
+def smeared(count: int) -> Iterator[Frame]:
+    """Frames of twelve cars, as with an exposure that is too long for their speed."""
+    places = [(x, y) for y in range(60, 700, 170) for x in (60, 460, 860)]
+    street = compose(*SMEARED, [Placed(f"A{number:03}BC77", x, y, 190) for number, (x, y) in enumerate(places, 1)])
+    for _ in range(count):
+        yield np.asarray(cv2.blur(street, (9, 1)), np.uint8)
 
 
 def still(count: int, size: tuple[int, int] = SMALL) -> Iterator[Frame]:

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 from zoneinfo import ZoneInfo
 
-from plate_nets.cameras.capture import Capture, CaptureSettings, CaptureState
+from plate_nets.cameras.camera_status import CameraStatus
+from plate_nets.cameras.capture import Capture, CaptureSettings
 from plate_nets.cameras.cars import Car, CarEvents
 from plate_nets.cameras.cuts import Cuts
 from plate_nets.cameras.decoding import DecodingSettings
@@ -23,6 +24,7 @@ from plate_nets.cameras.regions import Regions
 from plate_nets.cameras.settings import CameraSettings, WatcherSettings
 from plate_nets.cameras.stay import Line
 from plate_nets.cameras.turns import Turns
+from plate_nets.cameras.view_check import ViewCheck
 from plate_nets.cameras.zones import Zone
 from plate_nets.common.errors import InputError, ModelDied, PlateError, ServerError, SinkError
 from plate_nets.common.threads import LastingThread, cause
@@ -52,43 +54,6 @@ class _Versioned(Protocol):
     """A reader that knows the version of its networks."""
 
     def model_version(self) -> str: ...
-
-
-@dataclass(frozen=True)
-class CameraStatus:
-    """The state of a camera; counts are since the start, rates over the last five seconds."""
-
-    camera_id: str
-    source: str
-    """Without credentials."""
-    state: CaptureState
-    cause: str | None
-    """Why it is offline or failed."""
-    read_fps: float
-    analysed_fps: float
-    read: int
-    """Pictures decoded."""
-    analysed: int
-    """Frames that were read, or without motion."""
-    unmoved: int
-    """Frames without motion."""
-    dropped: int
-    """Frames of a live source that were replaced by a newer one."""
-    failed: int
-    """Frames that the reader refused or failed to read."""
-    events: int
-    reconnections: int
-    age: float | None
-    """Seconds since the newest analysed frame arrived; None before the first."""
-    position: float
-    """Seconds of the source's own time that were decoded."""
-    length: float | None
-    """Seconds of a file, if known."""
-
-    @property
-    def is_at_work(self) -> bool:
-        """Whether pictures come; also true once a file has ended."""
-        return self.state in ("online", "ended")
 
 
 @dataclass(frozen=True)
@@ -136,6 +101,7 @@ class Analysis:
         self._regions = Regions(camera.included, camera.masks, camera.least_height)
         self._gate = MotionGate(self._regions, settings.gate) if camera.gated else None
         self._cuts = Cuts()
+        self._view = ViewCheck()
         self._pictures = EventPictures(settings.pictures) if settings.pictures else None
         self._cars: CarEvents | None = None
         self._size: tuple[int, int] | None = None
@@ -208,6 +174,7 @@ class Analysis:
             None if self._newest is None else time.monotonic() - self._newest,
             capture.position,
             capture.length,
+            self._view.view(),
         )
 
     def _take_one(self) -> bool:
@@ -249,10 +216,12 @@ class Analysis:
             if scene is None:
                 return
             events = cars.cut() if self._cuts.at(frame.luma()) else []
-            plates = with_sights(frame.bgr, self._regions.select(scene.plates, frame.size))
+            selected = self._regions.select(scene.plates, frame.size)
+            plates = with_sights(frame.bgr, selected, read=bool(selected) and self._view.is_due(frame.time))
             vehicles = self._regions.select_vehicles(scene.vehicles, plates, frame.size)
             squared = frame.stretch.to_square(Scene(plates, tuple(vehicles)))
             events += cars.update(squared.plates, frame.time, squared.vehicles)
+            self._view.note(cars.seen_plates)
             if self._pictures:
                 self._pictures.note(frame, scene, (*cars.cars, *cars.plateless), {event.id for event in events})
         else:

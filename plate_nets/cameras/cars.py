@@ -76,6 +76,11 @@ class CarEvents:
         )
 
     @property
+    def seen_plates(self) -> list[tuple[str, Plate, float]]:
+        """The cars in the last frame: their ids, their plates, and their speed in plate widths a second."""
+        return [(stay.id, stay.track.plate, stay.speed) for stay in self._stays.values() if stay.track.seen]
+
+    @property
     def plateless(self) -> tuple[Car, ...]:
         """All vehicles that no plate's event has reported yet, if vehicles without a plate are reported."""
         if not self.settings.unread:

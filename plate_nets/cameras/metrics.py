@@ -1,14 +1,16 @@
 """The state of cameras and sinks, as JSON for ``/health`` and as metrics (docs/reference/metrics.md)."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 from prometheus_client import Metric
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from plate_nets.cameras.analysis import CameraStatus
+from plate_nets.cameras.camera_status import CameraStatus
+from plate_nets.cameras.view_check import CameraView
 from plate_nets.events.sinks.delivery import Delivery
+from plate_nets.recognition.reasons import Spoilt
 
 
 class WatchStatus(Collector):
@@ -60,7 +62,26 @@ class WatchStatus(Collector):
         yield counter("frames_failed", "Frames that the reader refused or failed to read", "failed")
         yield counter("reconnections", "How often the source came back online", "reconnections")
         yield counter("events", "Records of events", "events")
+        yield from self._of_views({name: camera.view for name, camera in cameras.items() if camera.view})
         yield from self._of_sinks()
+
+    def _of_views(self, views: Mapping[str, CameraView]) -> Iterator[Metric]:
+        for name, text, field in (
+            ("blur", "Radius of the blur of plates that is not from motion, in heights of a plate", "blur"),
+            ("smear", "How far plates move while a frame is taken, in heights of a plate", "smear"),
+            ("brightness", "Brightness of the bright parts of plates, 0 to 1", "brightness"),
+        ):
+            values = {camera: getattr(view, field) for camera, view in views.items()}
+            yield _family(GaugeMetricFamily(f"plates_camera_plate_{name}", text, labels=["camera"]), values)
+        spoilt = GaugeMetricFamily(
+            "plates_camera_plates_spoilt_ratio",
+            "Share of cars whose plates are hard to read",
+            labels=["camera", "reason"],
+        )
+        for camera, view in views.items():
+            for reason in get_args(Spoilt):
+                spoilt.add_metric([camera, reason], view.spoilt.get(reason, 0.0))
+        yield spoilt
 
     def _of_sinks(self) -> Iterator[Metric]:
         states = {delivery.name: delivery.state() for delivery in self._deliveries}

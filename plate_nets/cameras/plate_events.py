@@ -58,8 +58,10 @@ class PlateEvents:
             stay.vehicle_track.reported = True
         stay.reported_status = stay.status
         frames = Frames(stay.frames_seen, len(evidence), evidence.readings[evidence.verdict.text])
+        event = self._unread_event(stay.id, plate.box, stay.best_time, stay.first_seen, track.last_seen, frames)
+        where, when = event.camera_id, event.timestamp
         return replace(
-            self._unread_event(stay.id, plate.box, stay.best_time, stay.first_seen, track.last_seen, frames),
+            event,
             stage=stage,
             revision=stay.revision,
             supersedes=supersedes,
@@ -81,7 +83,7 @@ class PlateEvents:
             crossings=tuple(stay.crossings),
             zones=stay.zones.until(track.last_seen if stage == "final" else None),
             is_parked=stay.is_parked,
-            watch=matches(self._watch_lists, text, evidence, self._settings.watch) if text else (),
+            watch=matches(self._watch_lists, text, evidence, where, when, self._settings.watch) if text else (),
             vehicle=self._vehicle_of(stay),
             country=country,
             ground=stay.grounds.verdict,

@@ -2,11 +2,13 @@
 
 import hashlib
 import hmac
+import re
 from dataclasses import replace
 
 from plate_nets.events.event import PlateEvent
 
 _DIGITS = 16
+_HASH = re.compile(f"[0-9a-f]{{{_DIGITS}}}")
 
 
 def hash_text(text: str, salt: bytes) -> str:
@@ -15,6 +17,11 @@ def hash_text(text: str, salt: bytes) -> str:
     Anyone who knows the salt can find the text of a hash by trying all plates.
     """
     return hmac.new(salt, text.encode(), hashlib.sha256).hexdigest()[:_DIGITS] if text else ""
+
+
+def is_hash(text: str) -> bool:
+    """Whether a text may be a hash; as plates have capitals, nearly none looks like one."""
+    return _HASH.fullmatch(text) is not None
 
 
 def without_texts(event: PlateEvent, salt: bytes) -> PlateEvent:

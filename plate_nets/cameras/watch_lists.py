@@ -1,23 +1,20 @@
-"""Watch lists: CSV files with a plate and a label per row, matched with the evidence of a track."""
+"""Watch lists: CSV files with an entry per row, matched with the evidence of a track."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
 from plate_nets.cameras.fusion import Fusion
+from plate_nets.cameras.list_entries import COLUMNS, ListEntry, check_plate, normalize
 from plate_nets.common.errors import InputError
-from plate_nets.common.intake.table import is_line, read_table
+from plate_nets.common.intake.table import read_table
 from plate_nets.common.latin import latin_form
+from plate_nets.countries import PlateScheme
 from plate_nets.events.event import WatchMatch
-
-COLUMNS = ("plate", "label")
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""Beginnings of a cell that a spreadsheet takes for a formula, unless an apostrophe precedes them."""
-_TWINS = str.maketrans("АВЕКМНОРСТУХ", "ABEKMHOPCTYX")
-"""Cyrillic letters -> the Latin ones that look the same and are used in texts."""
 
 
 @dataclass(frozen=True)
@@ -37,36 +34,65 @@ class WatchSettings:
 
 @dataclass(frozen=True)
 class WatchList:
-    """A name, the labels by plate, and a line for each row of the file that was skipped."""
+    """A name, the entries by plate, and a line for each row of the file that was skipped."""
 
     name: str
-    entries: Mapping[str, str]
+    entries: Mapping[str, ListEntry]
     faults: tuple[str, ...] = ()
 
+    def remarks(self, cameras: Collection[str]) -> list[str]:
+        """What a user should know: the faults, and the cameras that entries name but that are none of these.
 
-def load_watch_list(source: Path | bytes, name: str = "") -> WatchList:
-    """Load a CSV file in UTF-8 with the columns plate and label, or its bytes. ``name``: by default the file's.
+        ``cameras``: the ids of all cameras; empty if they are unknown.
+        """
+        named = {name for entry in self.entries.values() for name in entry.cameras} if cameras else set()
+        unknown = sorted(named.difference(cameras))
+        return [*self.faults, *(f"watch list {self.name}: no camera is called {name}" for name in unknown)]
 
-    Spaces and hyphens in plates are removed, small letters are capitalized, and Cyrillic letters are replaced by Latin
-    ones. An apostrophe that only keeps a spreadsheet from computing a label is removed. A row is skipped and listed in
-    ``faults`` if it has no plate, other characters than letters and digits, a plate that an earlier row has, or a label
-    with several lines.
+
+@dataclass(frozen=True)
+class Near:
+    """An entry that a text may be a misreading of.
+
+    ``distance``: Levenshtein distance between the entry and the text. ``probability``: what the frames must give the
+    entry's own text at least for the entry to match; 0 if its symbols are unknown to the networks, so that it matches
+    any such text.
+    """
+
+    plate: str
+    entry: ListEntry
+    distance: int
+    probability: float
+
+
+def load_watch_list(source: Path | bytes, name: str = "", before: Mapping[str, ListEntry] | None = None) -> WatchList:
+    """Load a CSV file in UTF-8 with at least the columns plate and label, or its bytes.
+
+    A row is skipped and listed in ``faults`` if it has no plate, other characters than letters and digits, a plate that
+    an earlier row has, or an invalid cell.
+
+    Args:
+        source: the file, or its bytes.
+        name: of the list; by default the file's.
+        before: entries that keep what the table has no column for.
 
     Raises:
         InputError: the file is missing, is not CSV in UTF-8, or lacks a column.
     """
     name = name or (source.stem if isinstance(source, Path) else "")
-    entries: dict[str, str] = {}
+    entries: dict[str, ListEntry] = {}
     faults = []
+    kept, new = before or {}, ListEntry()
     try:
         for line, row in read_table(source, COLUMNS):
-            plate, label = normalize(row["plate"]), plain_label(row["label"])
-            if plate in entries:
-                faults.append(f"watch list {name}, line {line}: expected each plate once, got {row['plate']!r}")
-            elif why := entry_fault(plate, label):
-                faults.append(f"watch list {name}, line {line}: {why}")
-            else:
-                entries[plate] = label
+            plate = normalize(row["plate"])
+            try:
+                if plate in entries:
+                    raise InputError(f"expected each plate once, got {row['plate']!r}")
+                check_plate(plate)
+                entries[plate] = kept.get(plate, new).changed(row)
+            except InputError as error:
+                faults.append(f"watch list {name}, line {line}: {error}")
     except OSError as error:
         raise InputError(f"watch list {name}: {source!s}: {error.strerror}") from error
     except InputError as error:
@@ -74,56 +100,63 @@ def load_watch_list(source: Path | bytes, name: str = "") -> WatchList:
     return WatchList(name, entries, tuple(faults))
 
 
-def entry_fault(plate: str, label: str) -> str:
-    """Why a normalized plate and its label cannot be an entry; empty if they can."""
-    if not plate:
-        return "expected a plate, got ''"
-    if not plate.isalnum():
-        return f"expected letters and digits, got {plate!r}"
-    return "" if is_line(label) else f"expected a label of one line, got {label!r}"
-
-
-def plain_label(cell: str) -> str:
-    """The cell of a table -> a label, without an apostrophe that only keeps a spreadsheet from computing it."""
-    label = cell.strip()
-    return label[1:] if label.startswith("'") and label[1:].startswith(FORMULA) else label
-
-
-def normalize(plate: str) -> str:
-    """A plate as people write it -> as in texts: no spaces or hyphens, capitals, Latin letters."""
-    return "".join(plate.replace("-", " ").split()).upper().translate(_TWINS)
-
-
 def matches(
-    lists: Sequence[WatchList], text: str, evidence: Fusion, settings: WatchSettings = WatchSettings()
+    lists: Sequence[WatchList],
+    text: str,
+    evidence: Fusion,
+    camera: str,
+    moment: datetime,
+    settings: WatchSettings = WatchSettings(),
 ) -> tuple[WatchMatch, ...]:
     """The text of a car and the evidence of its frames -> the entries that it matches, most probable first.
 
     ``text``: its symbols from left to right. An entry near one of the likely texts, or that is the Latin form of one,
     is scored with the frames. Only an entry with symbols that the networks do not
-    know is matched by edit distance: with a long list, this would match other cars.
+    know is matched by edit distance: with a long list, this would match other cars. ``camera`` and ``moment``, in its
+    time zone: where and when the car was seen; an entry that is not valid there and then does not match.
     """
     scheme = evidence.scheme
-    symbols, own = set(scheme.alphabet), scheme.text_of(text)
+    own = scheme.text_of(text)
     likely = {own, *(scheme.text_of(other) for other, _ in evidence.verdict.texts)}
-    by_latin_form = {normalize(latin_form(other)): other for other in likely}
     found = []
     for watch_list in lists:
-        near: dict[str, str] = {}
-        for other in likely:
-            hits = process.extract(
-                other,
-                watch_list.entries.keys(),
-                scorer=Levenshtein.distance,
-                score_cutoff=settings.distance,
-                limit=None,
-            )
-            near |= {entry: entry for entry, _, _ in hits}
-        near |= {entry: by_latin_form[entry] for entry in by_latin_form.keys() & watch_list.entries.keys()}
-        for entry, written in near.items():
-            asked, distance = scheme.symbols_of(written), Levenshtein.distance(own, written)
-            known = set(asked) <= symbols
-            probability = evidence.probability(asked) if known else 0.0
-            if probability >= settings.probability or (not known and distance <= settings.fallback_distance):
-                found.append(WatchMatch(watch_list.name, entry, watch_list.entries[entry], probability, distance))
+        for plate, written in _near(watch_list.entries, likely, settings.distance).items():
+            entry, distance = watch_list.entries[plate], Levenshtein.distance(own, written)
+            least = _least(written, distance, scheme, settings)
+            if least is None or not entry.is_valid(camera, moment):
+                continue
+            probability = evidence.probability(scheme.symbols_of(written)) if least else 0.0
+            if probability >= least:
+                found.append(WatchMatch(watch_list.name, plate, entry.label, probability, distance))
     return tuple(sorted(found, key=lambda match: (-match.probability, match.distance, match.list, match.entry)))
+
+
+def near_entries(
+    entries: Mapping[str, ListEntry], text: str, scheme: PlateScheme, settings: WatchSettings = WatchSettings()
+) -> list[Near]:
+    """A text -> the entries that may match a car with it, nearest first."""
+    found = []
+    for plate, written in _near(entries, [text], settings.distance).items():
+        distance = Levenshtein.distance(text, written)
+        least = _least(written, distance, scheme, settings)
+        if least is not None:
+            found.append(Near(plate, entries[plate], distance, least))
+    return sorted(found, key=lambda near: (near.distance, near.plate))
+
+
+def _near(entries: Mapping[str, ListEntry], texts: Iterable[str], distance: int) -> dict[str, str]:
+    """The entries near one of the texts, or that are the Latin form of one -> as they are written on the plate."""
+    near: dict[str, str] = {}
+    by_latin_form = {}
+    for text in texts:
+        hits = process.extract(text, entries.keys(), scorer=Levenshtein.distance, score_cutoff=distance, limit=None)
+        near |= {plate: plate for plate, _, _ in hits}
+        by_latin_form[normalize(latin_form(text))] = text
+    return near | {plate: by_latin_form[plate] for plate in by_latin_form.keys() & entries.keys()}
+
+
+def _least(written: str, distance: int, scheme: PlateScheme, settings: WatchSettings) -> float | None:
+    """The probability that an entry's text needs to match; 0 if any will do, None if it cannot match."""
+    if set(scheme.symbols_of(written)) <= set(scheme.alphabet):
+        return settings.probability
+    return 0.0 if distance <= settings.fallback_distance else None

@@ -7,7 +7,8 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
-from plate_nets.cameras.analysis import AnalysedFrame, Analysis, CameraStatus
+from plate_nets.cameras.analysis import AnalysedFrame, Analysis
+from plate_nets.cameras.camera_status import CameraStatus
 from plate_nets.cameras.pictures import Retention
 from plate_nets.cameras.settings import CameraSettings, WatcherSettings
 from plate_nets.cameras.turns import Turns

@@ -46,7 +46,7 @@ from plate_nets.triton.supervision.health_endpoint import HealthEndpoint
 from plate_nets.types import Frame, Plate, Scene
 
 if TYPE_CHECKING:
-    from plate_nets.cameras.analysis import CameraStatus
+    from plate_nets.cameras.camera_status import CameraStatus
     from plate_nets.cameras.cameras_file import WatchPlan
     from plate_nets.cameras.watch_lists import WatchList
     from plate_nets.cameras.watcher import Watcher
@@ -314,13 +314,13 @@ def _sinks(
 
 
 def _watch_lists(plan: "WatchPlan", say: Callable[..., None]) -> "list[WatchList]":
-    """Load the watch lists of a plan, and say which of their rows are left out."""
+    """Load the watch lists of a plan, and say which of their rows are left out, and which cameras are unknown."""
     from plate_nets.cameras.watch_lists import load_watch_list
 
     lists = [load_watch_list(path) for path in plan.watch_lists]
     for each in lists:
-        for fault in each.faults:
-            say("watch list", fault)
+        for remark in each.remarks([camera.id for camera in plan.cameras]):
+            say("watch list", remark)
     return lists
 
 

@@ -142,6 +142,9 @@ def web(
             console.print("Other machines can reach this page, so it asks for a token. Put HTTPS in front of it.")
         if tokens and trusted:
             console.print(f"Clients in {', '.join(map(str, trusted))} need no token.", markup=False)
+        for each in sources.lists.watch_lists() if sources.lists else ():
+            for remark in each.remarks([camera.id for camera in plan.cameras]):
+                console.print(remark, markup=False)
         console.print("Ready. Ctrl-C stops it.")
         (supervisor.run if supervisor else server.wait)()
         raise ServerError("the page stopped because of an internal error; the log has the details")

@@ -3,8 +3,10 @@
 The thresholds tell drawn plates apart (`tests/unread.py`), because real plates come without a reason.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 
@@ -13,6 +15,9 @@ from plate_nets.countries.scheme import UNKNOWN
 from plate_nets.recognition.decoding import DecodingSettings, best_path, log_softmax
 from plate_nets.recognition.quads import line_heights, lines_of, quad_of, quad_size
 from plate_nets.types import REASON_UNITS, Frame, Plate, Reason, Sight, Unread
+
+Spoilt = Literal["too_low", "dark", "glare", "blurred", "smeared"]
+"""What makes plates hard to read because of how a camera is set up."""
 
 _EDGE = 1.0
 _DARK = 40 / 255
@@ -36,15 +41,14 @@ def why_unread(plate: Plate, scheme: PlateScheme | None) -> Unread:
     ``scheme``: the one that was read, None if unknown.
     """
     sight = plate.sight
-    quads = quad_of(plate)[None]
-    height = float(line_heights(quads, lines_of(quads))[0])
+    height = height_of(plate)
     if height < DecodingSettings.least_height:
         return _unread("too_low", height)
     if sight is not None and (found := _seen_badly(sight, height)):
-        return found
+        return _unread(*found)
     seen, certainty = _signs(plate, scheme)
     known = len(seen.replace(UNKNOWN, ""))
-    tall, wide = (float(size[0]) for size in quad_size(quads))
+    tall, wide = (float(size[0]) for size in quad_size(quad_of(plate)[None]))
     least = 2 if wide < _WHOLE * tall else 3  # a reader may take two signs of another script for its own
     if least <= known <= _FEW or (sight is not None and sight.ends >= _ENDS):
         return _unread("hidden", known)
@@ -59,17 +63,42 @@ def _unread(reason: Reason, number: float) -> Unread:
     return Unread(reason, round(float(number), 2), REASON_UNITS.get(reason, ""))
 
 
-def _seen_badly(sight: Sight, height: float) -> Unread | None:
-    """The reason that the pixels give, if any."""
+def _seen_badly(sight: Sight, height: float) -> tuple[Literal["cut_off", "dark", "glare", "blurred"], float] | None:
+    """The reason that the pixels give, if any, and its number."""
     if sight.edge < _EDGE:
-        return _unread("cut_off", max(0.0, sight.edge))
+        return "cut_off", max(0.0, sight.edge)
     if sight.brightness < _DARK:
-        return _unread("dark", 100 * sight.brightness)
+        return "dark", 100 * sight.brightness
     if sight.glare >= _GLARE:
-        return _unread("glare", 100 * sight.glare)
-    if max(0.0, sight.blur**2 - _SHARP**2) ** 0.5 >= _BLUR * height:
-        return _unread("blurred", sight.blur)
+        return "glare", 100 * sight.glare
+    if optical_blur(sight.blur) >= _BLUR * height:
+        return "blurred", sight.blur
     return None
+
+
+def spoilt_by(plate: Plate) -> Spoilt | None:
+    """A plate that was looked at -> what makes it hard to read, and a camera can be set up to avoid."""
+    assert plate.sight is not None
+    height = height_of(plate)
+    if height < DecodingSettings.least_height:
+        return "too_low"
+    reason, _ = _seen_badly(plate.sight, height) or (None, 0.0)
+    if reason == "cut_off":
+        return None
+    if reason == "blurred" and optical_blur(plate.sight.focus) < _BLUR * height:
+        return "smeared"
+    return reason
+
+
+def height_of(plate: Plate) -> float:
+    """The height of a line of a plate, pixels."""
+    quads = quad_of(plate)[None]
+    return float(line_heights(quads, lines_of(quads))[0])
+
+
+def optical_blur(radius: float) -> float:
+    """The radius of a blur -> the part that a sharp picture would not have."""
+    return math.sqrt(max(0.0, radius**2 - _SHARP**2))
 
 
 def _signs(plate: Plate, scheme: PlateScheme | None) -> tuple[str, float]:
@@ -81,12 +110,19 @@ def _signs(plate: Plate, scheme: PlateScheme | None) -> tuple[str, float]:
     return best.text, best.confidence
 
 
-def with_sights(picture: Callable[[], Frame], plates: Sequence[Plate]) -> list[Plate]:
-    """The plates of a picture -> the same, those without a text with what their pixels say."""
-    if all(plate.reading.text for plate in plates):
+def with_sights(picture: Callable[[], Frame], plates: Sequence[Plate], *, read: bool = False) -> list[Plate]:
+    """The plates of a picture -> the same with what their pixels say.
+
+    ``read``: also of plates with a text.
+    """
+    looked_at = [read or not plate.reading.text for plate in plates]
+    if not any(looked_at):
         return list(plates)
     frame = picture()
-    return [plate if plate.reading.text else replace(plate, sight=look(frame, plate)) for plate in plates]
+    return [
+        replace(plate, sight=look(frame, plate)) if wanted else plate
+        for plate, wanted in zip(plates, looked_at, strict=True)
+    ]
 
 
 def look(frame: Frame, plate: Plate) -> Sight:
@@ -103,14 +139,14 @@ def look(frame: Frame, plate: Plate) -> Sight:
     low, high = np.percentile(light, (5, 95))
     steps = [float(np.percentile(np.abs(np.diff(light, axis=axis)), 98)) for axis in (0, 1)]
     # The steepest step of an edge blurred by a Gaussian is its contrast / (radius * sqrt(2 pi))
-    blur = float(high - low) / max(min(steps), 1e-3) / 2.5 / shrink
+    blur, focus = (float(high - low) / max(step, 1e-3) / 2.5 / shrink for step in sorted(steps))
     around = warp_quad(frame, widen(quad, 0.3, 0.3, 0.3, 0.3), (round(1.6 * h), round(1.6 * w)))
     burnt = np.asarray(around.min(axis=2) >= 250, np.uint8)
     size = max(3, round(0.35 * h))
     glare = cv2.morphologyEx(burnt, cv2.MORPH_OPEN, np.ones((size, size), np.uint8))
     box, (rows, columns) = plate.box, frame.shape[:2]
     edge = min(box.xmin, box.ymin, columns - box.xmax, rows - box.ymax)
-    return Sight(float(high), float(glare.mean()), blur, _ends(around), float(edge))
+    return Sight(float(high), float(glare.mean()), blur, focus, _ends(around), float(edge))
 
 
 def _ends(around: Frame) -> float:

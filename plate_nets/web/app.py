@@ -44,6 +44,11 @@ class Sources:
     cameras: CameraRoom | None = None
     lists: ListKeeper | None = None
 
+    def camera_ids(self) -> set[str]:
+        """The cameras that are watched, or that have events."""
+        watched = {each.camera_id for each in self.cameras.status()} if self.cameras else set()
+        return watched.union(self.store.cameras() if self.store else ())
+
 
 def create_app(backend: Backend, settings: WebSettings, sources: Sources = Sources()) -> ASGIApp:
     """Build the application for uvicorn."""
@@ -67,7 +72,7 @@ def create_app(backend: Backend, settings: WebSettings, sources: Sources = Sourc
     else:
         routes += _absent("events: not available; start `plates web` with --events or --cameras", "events", "live")
     if sources.lists is not None:
-        routes += ListApi(sources.lists, uploads).routes()
+        routes += ListApi(sources.lists, uploads, backend.scheme, sources.camera_ids).routes()
         sections.append("lists")
     else:
         routes += _absent("lists: not available; start `plates web` with --watch-list", "lists", "lists")
@@ -100,9 +105,11 @@ def create_app(backend: Backend, settings: WebSettings, sources: Sources = Sourc
             reader.close()
             health.close()
 
+    names = [each.name for each in sources.lists.watch_lists()] if sources.lists else ()
+    pages = Pages(access, uploads, (*sections, HEALTH), with_cameras=sources.cameras is not None, lists=names)
     app = Starlette(
         routes=[
-            *Pages(access, uploads, (*sections, HEALTH), with_cameras=sources.cameras is not None).routes(),
+            *pages.routes(),
             *routes,
             Route("/health", is_well),
             Route("/api/v1/health", facts),

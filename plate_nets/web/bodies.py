@@ -115,10 +115,38 @@ class Correction(Body):
 
 
 class Entry(Body):
-    """An entry of a watch list."""
+    """An entry of a watch list. Of an entry that exists, limits that you leave out stay; null removes one."""
 
     plate: str = Field(min_length=1, max_length=16)
     label: str = Field(default="", max_length=200)
+    valid_from: str | None = Field(default=None, max_length=10, description="first day, such as 2026-11-30")
+    valid_until: str | None = Field(default=None, max_length=10, description="last day")
+    hours: str | None = Field(default=None, max_length=11, description="such as 07:00-19:00, or 22:00-06:00")
+    cameras: list[Annotated[str, Field(max_length=64, pattern=r"^\S+$")]] | None = Field(
+        default=None, max_length=100, description="ids; null: all"
+    )
+
+
+class StoredEntry(Entry):
+    """An entry as it is stored now."""
+
+    warning: str = Field(default="", description="names cameras that are unknown")
+
+
+class NearEntry(Entry):
+    """An entry that a text may be a misreading of."""
+
+    distance: int = Field(description="edits between the two, 0 to 2")
+    probability: Probability = Field(
+        description="what a car's frames must give the entry's text at least; 0: it matches any car with the text"
+    )
+
+
+class Near(Body):
+    """The entries that may match a car with this text, nearest first."""
+
+    text: str
+    entries: list[NearEntry]
 
 
 class Wellness(Body):

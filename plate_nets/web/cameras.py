@@ -17,7 +17,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from plate_nets.cameras.analysis import AnalysedFrame, CameraStatus
+from plate_nets.cameras.analysis import AnalysedFrame
+from plate_nets.cameras.camera_status import CameraStatus
 from plate_nets.cameras.cameras_file import WatchPlan
 from plate_nets.cameras.overlay import Overlay
 from plate_nets.cameras.watch_lists import WatchList

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
@@ -17,6 +17,8 @@ _MODELS: tuple[type[BaseModel], ...] = (
     bodies.Address,
     bodies.Correction,
     bodies.Entry,
+    bodies.StoredEntry,
+    bodies.Near,
     bodies.Failure,
     bodies.Wellness,
 )
@@ -78,12 +80,7 @@ def _paths() -> Json:
             "get": {
                 "summary": "Events of the store, newest first, and the cursor of the next page",
                 "parameters": [
-                    _query("text", "string", "start of the text, or a pattern with * and ?"),
-                    _query("distance", "integer", "characters by which it may differ, 0 to 2"),
-                    _query("camera", "string", "its id"),
-                    _query("list", "string", "name of a matching watch list"),
-                    _query("since", "string", "from this time on, ISO 8601"),
-                    _query("until", "string", "before this time"),
+                    *_SEARCH,
                     _query("limit", "integer", "1 to 200"),
                     _query("cursor", "string", "from the previous page"),
                 ],
@@ -94,6 +91,27 @@ def _paths() -> Json:
             "get": {
                 "summary": "Stream of new events; the header Last-Event-ID resumes a broken stream",
                 "responses": {"200": {"description": "text/event-stream"}, **_failures()},
+            }
+        },
+        "/api/v1/events/table.csv": {
+            "get": {
+                "summary": "The newest 100,000 events of a search as CSV that is safe in a spreadsheet",
+                "parameters": _SEARCH,
+                "responses": {"200": {"description": "text/csv"}, **_failures()},
+            }
+        },
+        "/api/v1/events/hours": {
+            "get": {
+                "summary": "Number of events of a search in each hour from since until until, at most 7 days",
+                "parameters": _SEARCH,
+                "responses": {"200": _ANY, **_failures()},
+            }
+        },
+        "/api/v1/events/visits": {
+            "get": {
+                "summary": "How often a plate was seen, first and last, and by which cameras",
+                "parameters": [_query("plate", "string", "the text exactly as in its events, or its hash")],
+                "responses": {"200": _ANY, **_failures()},
             }
         },
         "/api/v1/events/cameras": {"get": {"summary": "The cameras that have events", "responses": {"200": _ANY}}},
@@ -116,10 +134,17 @@ def _paths() -> Json:
         "/api/v1/lists": {"get": {"summary": "Watch lists with their entries", "responses": {"200": _ANY}}},
         "/api/v1/lists/{name}/entries": {
             "post": {
-                "summary": "Add an entry",
+                "summary": "Add an entry, or change one",
                 "parameters": [_place("name")],
                 "requestBody": _body("application/json", _ref(bodies.Entry)),
-                "responses": {"201": _answer("the stored entry", bodies.Entry), **_failures()},
+                "responses": {"201": _answer("the stored entry", bodies.StoredEntry), **_failures()},
+            }
+        },
+        "/api/v1/lists/{name}/near": {
+            "get": {
+                "summary": "Entries that a text may be a misreading of, and whether they match a car with it",
+                "parameters": [_place("name"), _query("text", "string", "of a plate")],
+                "responses": {"200": _answer("the 100 nearest", bodies.Near), **_failures()},
             }
         },
         "/api/v1/lists/{name}/entries/{plate}": {
@@ -244,7 +269,8 @@ def _import(summary: str) -> Json:
     """An operation that takes a table of a watch list."""
     return {
         "summary": summary,
-        "description": "The header has the columns plate and label. Faulty rows are skipped, and named in the answer.",
+        "description": "The header has the columns plate and label, and may have valid_from, valid_until, hours and "
+        "cameras. Faulty rows are skipped, and named in the answer.",
         "parameters": [_place("name")],
         "requestBody": _body("text/csv", _BINARY),
         "responses": {"200": _ANY, **_failures()},
@@ -253,6 +279,16 @@ def _import(summary: str) -> Json:
 
 def _query(name: str, kind: str, meaning: str) -> Json:
     return {"name": name, "in": "query", "description": meaning, "schema": {"type": kind}}
+
+
+_SEARCH: Final = (
+    _query("text", "string", "start of the text, a pattern with * and ?, or a hash"),
+    _query("distance", "integer", "characters by which it may differ, 0 to 2"),
+    _query("camera", "string", "its id"),
+    _query("list", "string", "name of a matching watch list"),
+    _query("since", "string", "from this time on, ISO 8601"),
+    _query("until", "string", "before this time"),
+)
 
 
 def _ref(model: type[BaseModel]) -> Json:

@@ -1,7 +1,7 @@
 """The HTML pages: the main page with its sections, the login, and the API documentation."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -35,12 +35,22 @@ class Pages:
         uploads: receives the login.
         sections: the sections of the page.
         with_cameras: whether cameras are watched here.
+        lists: names of the watch lists.
     """
 
-    def __init__(self, access: Access, uploads: Uploads, sections: tuple[str, ...], *, with_cameras: bool) -> None:
+    def __init__(
+        self,
+        access: Access,
+        uploads: Uploads,
+        sections: tuple[str, ...],
+        *,
+        with_cameras: bool,
+        lists: Sequence[str] = (),
+    ) -> None:
         self._access = access
         self._uploads = uploads
         self._with_cameras = with_cameras
+        self._lists = lists
         self._sections = sections
         self._templates = jinja2.Environment(
             loader=jinja2.FileSystemLoader(_HERE / "templates"),
@@ -76,6 +86,7 @@ class Pages:
             "pageToken": self._access.page_token(request.state.caller),
             "sections": self._sections,
             "withCameras": self._with_cameras,
+            "lists": self._lists,
             "maxBytes": settings.limits.max_bytes,
             "maxVideo": settings.max_video,
             "maxFiles": settings.max_files,

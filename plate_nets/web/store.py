@@ -17,10 +17,10 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-from plate_nets.cameras.watch_lists import normalize
 from plate_nets.common.errors import ContractError, InputError
 from plate_nets.events.sinks.sqlite import EVENT_STORE
 from plate_nets.events.sinks.sqlite_file import SqliteFile, reason
+from plate_nets.web.event_filter import WILD, Condition, EventFilter, pattern
 from plate_nets.web.similar import SimilarTexts
 
 _OURS = """
@@ -38,29 +38,14 @@ _LONGEST = 16 << 20
 """Bytes of a text that a query may give or compute; an event has a few thousand."""
 _SIMILAR = 200
 """Maximum number of texts in a fuzzy search."""
-_WILD = frozenset("*?")
 _FREQUENT = 20_000
 """Events with the same beginning of their text: one in fifty of a million."""
-_AFTER_ALL = chr(0x10FFFF)
+_EXPORTED = 100_000
+"""Maximum number of events in a table: 40 MB."""
+_BATCH = 200
+"""Events that are read at once for a table."""
 
 Document = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class EventFilter:
-    """A filter for events; empty fields match any.
-
-    ``text``: of the plate, with the wild cards ``*`` and ``?``; without them, the beginning of the text. ``distance``:
-    edits by which it may differ; above 0, wild cards have no meaning. ``since`` and ``until``: times in the store's
-    format.
-    """
-
-    text: str = ""
-    distance: int = 0
-    camera: str = ""
-    list: str = ""
-    since: str = ""
-    until: str = ""
 
 
 @dataclass(frozen=True)
@@ -69,6 +54,16 @@ class EventPage:
 
     events: Sequence[Document]
     cursor: str
+
+
+@dataclass(frozen=True)
+class Visits:
+    """How often a camera saw a plate, and when first and last."""
+
+    camera_id: str
+    count: int
+    first: str
+    last: str
 
 
 @dataclass(frozen=True)
@@ -157,6 +152,38 @@ class EventStore:
             places[limit - 1].cursor() if len(places) > limit else "",
         )
 
+    def newest(self, event_filter: EventFilter) -> Iterator[Document]:
+        """The events that fit a filter, newest first: all, or as many as a table may have."""
+        with self._reader() as database:
+            ids = [place.id for place in self._places(database, event_filter, None, _EXPORTED)]
+        for start in range(0, len(ids), _BATCH):
+            with self._reader() as database:  # not while the events are sent, which may be slow
+                events = [self._document(database, id) for id in ids[start : start + _BATCH]]
+            yield from (event for event in events if event is not None)
+
+    def visits(self, plate: str) -> list[Visits]:
+        """The cameras that saw a plate, by its corrected text or else the one that was read; most visits first."""
+        with self._reader() as database:
+            rows = database.execute(
+                "SELECT camera_id, count(*), min(timestamp), max(timestamp) FROM ("
+                "SELECT camera_id, timestamp FROM events WHERE plate = :plate"
+                " AND NOT EXISTS (SELECT 1 FROM corrections WHERE corrections.id = events.id)"
+                " UNION ALL SELECT camera_id, timestamp FROM corrections JOIN events USING (id)"
+                " WHERE corrections.plate = :plate) GROUP BY camera_id ORDER BY 2 DESC, 1",
+                {"plate": plate},
+            ).fetchall()
+        return [Visits(*row) for row in rows]
+
+    def hours(self, event_filter: EventFilter, start: int) -> dict[int, int]:
+        """How many events fit a filter, by the hour that begins so many hours after ``start``, in Unix seconds."""
+        with self._reader() as database:
+            selects = self._selects(database, event_filter)
+            counted = (
+                f"SELECT (strftime('%s', timestamp) - {start}) / 3600, count(*)"
+                f" FROM ({' UNION '.join(select for select, _ in selects)}) GROUP BY 1"
+            )
+            return dict(database.execute(counted, [value for _, values in selects for value in values]).fetchall())
+
     def get(self, id: str) -> Document | None:
         """An event by its id, including its correction."""
         with self._reader() as database:
@@ -239,27 +266,33 @@ class EventStore:
     def _places(
         self, database: sqlite3.Connection, event_filter: EventFilter, before: _Place | None, limit: int
     ) -> list[_Place]:
-        conditions, values = _conditions(event_filter, before)
-        text = normalize(event_filter.text)
-        if not text:
-            sources = ["events"]
-            texts: tuple[str, list[str]] = ("", [])
-        else:
-            sources = ["events", "corrections JOIN events USING (id)"]
-            texts = self._similar_to(database, text, event_filter.distance) if event_filter.distance else _pattern(text)
-        if text and not event_filter.distance and not set(text) & _WILD and self._is_frequent(database, *texts):
-            sources[0] = f"events INDEXED BY {'events_by_camera' if event_filter.camera else 'events_by_time'}"
+        after, place = ("(timestamp, id) < (?, ?)", [before.timestamp, before.id]) if before else ("TRUE", [])
         found: set[tuple[str, str]] = set()
-        for source in sources:
-            column = f"{source.partition(' ')[0]}.plate"
-            where = " AND ".join([*([texts[0].format(column)] if text else []), *conditions]) or "TRUE"
-            found.update(
-                database.execute(
-                    f"SELECT timestamp, id FROM {source} WHERE {where} ORDER BY timestamp DESC, id DESC LIMIT ?",
-                    [*texts[1], *values, limit],
-                )
-            )
+        for select, values in self._selects(database, event_filter):
+            page = f"{select} AND {after} ORDER BY timestamp DESC, id DESC LIMIT ?"
+            found.update(database.execute(page, [*values, *place, limit]))
         return [_Place(*each) for each in sorted(found, reverse=True)[:limit]]
+
+    def _selects(self, database: sqlite3.Connection, event_filter: EventFilter) -> list[Condition]:
+        """A filter -> queries of timestamp and id, which together give all events that fit, some of them twice."""
+        where, values = event_filter.conditions()
+        text = event_filter.stored_text
+        if not text:
+            return [(f"SELECT timestamp, id FROM events WHERE {where}", values)]
+        likes, texts = (
+            self._similar_to(database, text, event_filter.distance) if event_filter.distance else pattern(text)
+        )
+        events = "events"
+        if not event_filter.distance and not set(text) & WILD and self._is_frequent(database, likes, texts):
+            events += f" INDEXED BY {'events_by_camera' if event_filter.camera else 'events_by_time'}"
+        sources = {"events": events, "corrections": "corrections JOIN events USING (id)"}
+        return [
+            (
+                f"SELECT timestamp, id FROM {source} WHERE {likes.format(f'{table}.plate')} AND {where}",
+                [*texts, *values],
+            )
+            for table, source in sources.items()
+        ]
 
     def _is_frequent(self, database: sqlite3.Connection, condition: str, values: Sequence[str]) -> bool:
         """Whether so many texts fit that walking back in time finds the newest sooner than sorting all."""
@@ -267,11 +300,11 @@ class EventStore:
         ((count,),) = database.execute(f"SELECT count(*) FROM ({counted})", values)
         return int(count) == _FREQUENT
 
-    def _similar_to(self, database: sqlite3.Connection, text: str, distance: int) -> tuple[str, list[str]]:
+    def _similar_to(self, database: sqlite3.Connection, text: str, distance: int) -> Condition:
         with self._similar_lock:
             self._learn(database)
             near = list(self._similar.find(text, distance, _SIMILAR))
-        return f"{{}} IN ({', '.join('?' * len(near))})", near
+        return f"{{0}} IN ({', '.join('?' * len(near))})", near
 
     def _learn(self, database: sqlite3.Connection) -> None:
         """Add the texts that came since the last call."""
@@ -285,27 +318,3 @@ class EventStore:
                 plates += database.execute("SELECT plate FROM corrections")
             self._similar.add([plate for (plate,) in plates])
             self._similar_up_to = last
-
-
-def _conditions(event_filter: EventFilter, before: _Place | None) -> tuple[list[str], list[str]]:
-    """The filter without its text, and the position before the page -> conditions and their values."""
-    given = [
-        ("camera_id = ?", [event_filter.camera]),
-        ("lists <> '[]' AND EXISTS (SELECT 1 FROM json_each(lists) WHERE value = ?)", [event_filter.list]),
-        ("timestamp >= ?", [event_filter.since]),
-        ("timestamp < ?", [event_filter.until]),
-        ("(timestamp, id) < (?, ?)", [before.timestamp, before.id] if before else [""]),
-    ]
-    used = [(condition, values) for condition, values in given if values[0]]
-    return [condition for condition, _ in used], [value for _, values in used for value in values]
-
-
-def _pattern(text: str) -> tuple[str, list[str]]:
-    """A text with wild cards -> a condition on a column, using the index up to the first wild card."""
-    wild = next((at for at, sign in enumerate(text) if sign in _WILD), len(text))
-    prefix = text[:wild]
-    conditions, values = ["{0} >= ? AND {0} < ?"], [prefix, prefix + _AFTER_ALL]
-    if wild < len(text):
-        conditions.append("{0} GLOB ?")
-        values.append(text.replace("[", "[[]"))
-    return " AND ".join(conditions), values

@@ -20,7 +20,8 @@ from plate_nets.events.sinks.files import JsonlSink
 from plate_nets.events.sinks.outbox import Outbox
 from plate_nets.events.sinks.sqlite import SqliteSink
 from plate_nets.events.sinks.webhook import WebhookSink
-from plate_nets.web.store import EventFilter, EventStore
+from plate_nets.web.event_filter import EventFilter
+from plate_nets.web.store import EventStore
 from tests.disk import SmallDisk, small_disk
 from tests.events import event
 from tests.faults.beside import TIMES, GoodCaller

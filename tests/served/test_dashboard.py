@@ -20,7 +20,7 @@ from plate_nets.events.sinks.settings import JsonlSettings
 from plate_nets.recognition.health import known_picture
 from plate_nets.recognition.local import LocalReader
 from plate_nets.triton.supervision.health_endpoint import HealthEndpoint
-from tests.clips import still, write_clip
+from tests.clips import smeared, write_clip
 from tests.paths import ROOT
 from tests.serve import Serve, Start
 
@@ -61,7 +61,7 @@ def metrics(start: Start, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 def watch_metrics(folder: Path) -> Metrics:
     """What Prometheus finds on `plates watch` after a video file."""
-    clip = write_clip(folder / "gate.mp4", still(5))
+    clip = write_clip(folder / "gate.mp4", smeared(3))
     recorder = Recorder(folder / "outbox.sqlite", [JsonlSettings(path=folder / "events.jsonl")], pytest.fail)
     with Watcher(LocalReader(), str(clip)) as watcher:
         list(watcher)

@@ -24,7 +24,7 @@ from plate_nets.client import PlateClient
 from plate_nets.common.errors import InputError
 from plate_nets.recognition.health import known_picture
 from plate_nets.triton.server import choose_ports
-from tests.clips import passing, write_clip
+from tests.clips import SMEARED, passing, smeared, write_clip
 from tests.faults.load import EMPTY, Load
 from tests.receiver import Receiver
 from tests.rtsp import RtspCamera
@@ -146,8 +146,9 @@ class Watched:
 def watched(monitored: Monitored, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
     """A `plates watch` that uses the server. Prometheus scrapes it too."""
     folder = tmp_path_factory.mktemp("watch")
-    car = [*passing(3 * FPS, empty=2 * FPS)]
-    camera = RtspCamera(write_clip(folder / "gate.mkv", chain.from_iterable(repeat(car, CARS)), FPS))
+    car = [*passing(3 * FPS, size=SMEARED, empty=2 * FPS)]
+    cars = chain(smeared(2 * FPS), chain.from_iterable(repeat(car, CARS)))
+    camera = RtspCamera(write_clip(folder / "gate.mkv", cars, FPS))
     receiver = Receiver()
     port = str(choose_ports({"metrics": 0})["metrics"])
     cameras = folder / "cameras.yaml"
@@ -228,6 +229,10 @@ def test_every_query_of_the_dashboard_has_data(monitored: Monitored, watched: Wa
                 return any(value["value"][1] != "NaN" for value in found)  # type: ignore[index]
 
             wait_until(has_data, f"{panel['title']}: {query}: no data")
+
+
+def test_a_camera_whose_exposure_is_too_long(monitored: Monitored, watched: Watched) -> None:
+    fires(monitored, "PlatesHardToRead")
 
 
 def test_a_sink_that_fails_until_the_outbox_is_full(monitored: Monitored, watched: Watched) -> None:

@@ -11,19 +11,20 @@ import pytest
 
 from plate_nets.cameras.cameras_file import WatchPlan
 from plate_nets.cameras.settings import CameraSettings
-from plate_nets.cameras.watch_lists import WatchList
 from plate_nets.events.sinks.settings import JsonlSettings
 from plate_nets.recognition.local import LocalReader
 from plate_nets.web.app import Sources, create_app
 from plate_nets.web.cameras import CameraRoom
+from plate_nets.web.event_filter import EventFilter
 from plate_nets.web.health import Backend
 from plate_nets.web.server import WebServer
 from plate_nets.web.settings import WebSettings
-from plate_nets.web.store import EventFilter, EventStore
+from plate_nets.web.store import EventStore
 from tests.clips import TEXT, passing, write_clip
 from tests.killing import kill
 from tests.rtsp import RtspCamera
 from tests.waiting import eventually
+from tests.watch_lists import watch_list
 
 
 def test_cameras_are_watched_shown_and_kept(
@@ -38,7 +39,7 @@ def test_cameras_are_watched_shown_and_kept(
     )
     path = tmp_path / "events.sqlite"
     store = EventStore(path)
-    with CameraRoom(plan, path, reader, [WatchList("staff", {TEXT: "Ann"})]) as room:
+    with CameraRoom(plan, path, reader, [watch_list("staff", {TEXT: "Ann"})]) as room:
         app = create_app(Backend(reader, "local"), WebSettings(), Sources(store, plan.pictures, room))
         with WebServer(app) as server, httpx.Client(base_url=server.url, timeout=60, trust_env=False) as client:
 

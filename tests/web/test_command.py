@@ -98,7 +98,7 @@ def test_every_file_may_be_in_a_folder_of_any_name(tmp_path: Path) -> None:
     folder = tmp_path / ODD_FOLDER
     folder.mkdir(parents=True)
     clip = write_clip(tmp_path / "car.mp4", passing(12, empty=8), fps=4).rename(folder / "car.mp4")
-    (folder / "staff.csv").write_text(f"plate,label\n{TEXT},Ann\n", encoding="utf-8")
+    (folder / "staff.csv").write_text(f"plate,label,cameras\n{TEXT},Ann,gate gaet\n,nobody,\n", encoding="utf-8")
     (folder / "tokens").write_text(TOKEN, encoding="utf-8")
     plan = {"cameras": [{"id": "gate", "source": str(clip), "fps": 4}], "outbox": str(folder / "outbox.sqlite")}
     (folder / "cameras.yaml").write_text(yaml.safe_dump(plan), encoding="utf-8")
@@ -119,10 +119,14 @@ def test_every_file_may_be_in_a_folder_of_any_name(tmp_path: Path) -> None:
         assert event["watch"][0]["label"] == "Ann"
         picture = page.get(f"/api/v1/events/{event['id']}/plate.jpg")
         assert picture.raise_for_status().headers["content-type"] == "image/jpeg"
-        assert page.get("/api/v1/lists/staff.csv").text == f"plate,label\n{TEXT},Ann\n"
+        assert said[1:3] == [
+            "watch list staff, line 3: expected a plate, got ''\n",
+            "watch list staff: no camera is called gaet\n",
+        ]
+        assert page.get("/api/v1/lists/staff.csv").text == f"plate,label,cameras\n{TEXT},Ann,gate gaet\n"
         entry = {"plate": "B777BB77", "label": "Bob"}
         page.post("/api/v1/lists/staff/entries", json=entry).raise_for_status()
-    assert "B777BB77,Bob" in (folder / "staff.csv").read_text(encoding="utf-8")
+    assert "B777BB77,Bob,\n" in (folder / "staff.csv").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

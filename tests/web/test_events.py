@@ -16,6 +16,8 @@ import httpx
 import pytest
 from typer.testing import CliRunner
 
+from plate_nets.cameras.list_entries import ListEntry
+from plate_nets.cameras.privacy import without_texts
 from plate_nets.cameras.watch_lists import load_watch_list
 from plate_nets.cli import app
 from plate_nets.evaluation.dataset import load_dataset
@@ -69,11 +71,95 @@ def test_events_are_searched(seen: Seen) -> None:
         assert found(seen, text=hostile, limit=1) in ([], ["A119BC77"])
 
 
+def test_visits_of_a_plate_are_told_by_camera(seen: Seen) -> None:
+    """By its corrected text or else the one that was read."""
+    same = [replace(event(number, camera=camera), plate=TEXT) for number, camera in enumerate(("gate", "yard", "gate"))]
+    other = event(3, camera="yard")
+    seen.write(*same, other)
+    for misread, true in ((same[2], "B777OP99"), (other, TEXT)):
+        seen.client.put(f"{EVENTS}/{misread.id}/correction", json={"plate": true})
+    assert visits(seen, TEXT) == {
+        "plate": TEXT,
+        "count": 3,
+        "first": "2026-11-22T10:00:00.250Z",
+        "last": "2026-11-22T10:00:03.250Z",
+        "cameras": [
+            {"camera_id": "yard", "count": 2, "first": "2026-11-22T10:00:01.250Z", "last": "2026-11-22T10:00:03.250Z"},
+            {"camera_id": "gate", "count": 1, "first": "2026-11-22T10:00:00.250Z", "last": "2026-11-22T10:00:00.250Z"},
+        ],
+    }
+    assert visits(seen, "B777OP99")["count"] == 1
+    none: dict[str, object] = {"count": 0, "first": None, "last": None, "cameras": []}
+    for text in (other.plate, "A12", "%", "' OR 1=1 --"):
+        assert visits(seen, text) == {"plate": text, **none}
+
+
+def test_a_hashed_plate_is_found_and_has_visits(seen: Seen) -> None:
+    hashed = [without_texts(replace(event(number), plate=TEXT), b"salt") for number in range(2)]
+    seen.write(*hashed, event(2))
+    assert found(seen, text=hashed[0].plate) == [hashed[0].plate] * 2
+    assert visits(seen, hashed[0].plate)["count"] == 2
+    assert visits(seen, TEXT)["count"] == 0
+
+
+def visits(seen: Seen, plate: str) -> dict[str, object]:
+    answer = seen.client.get(f"{EVENTS}/visits", params={"plate": plate})
+    assert answer.status_code == 200, answer.text
+    visits: dict[str, object] = answer.json()
+    return visits
+
+
+def test_events_of_a_search_are_counted_by_hour(seen: Seen) -> None:
+    hour = 3600
+    seen.write(*(event(number, camera=f"gate-{number % 2}") for number in (0, 1, 2, hour - 1, hour, 5 * hour)))
+    seen.client.put(f"{EVENTS}/{event(0).id}/correction", json={"plate": "A000BC78"})
+    day = {"since": "2026-11-22T15:30:00+05:30", "until": "2026-11-22T18:30:00+05:30"}
+
+    def counts(**asked: str) -> list[int]:
+        found: list[int] = seen.client.get(f"{EVENTS}/hours", params=day | asked).json()["counts"]
+        return found
+
+    assert counts() == [4, 1, 0]
+    assert counts(camera="gate-0") == [2, 1, 0]
+    assert counts(text="A000") == [1, 0, 0], "an event counts once, whether by its read or by its corrected text"
+    assert counts(since="2026-11-22T10:00:02.200Z") == [3, 0, 0]
+    assert counts(since="2026-11-22T12:59:59Z") == [0]
+
+
+def test_a_search_is_a_table_that_is_safe_in_a_spreadsheet(seen: Seen) -> None:
+    seen.write(*(event(number, camera=("gate", "=1+1")[number % 2], listed=number == 4) for number in range(300)))
+    seen.client.put(f"{EVENTS}/{event(4).id}/correction", json={"plate": "B777OP99"})
+    answer = seen.client.get(f"{EVENTS}/table.csv")
+    assert answer.headers["Content-Disposition"] == 'attachment; filename="events.csv"'
+    rows = list(csv.DictReader(answer.text.splitlines()))
+    assert [row["plate"] for row in rows] == [f"A{number:03}BC77" for number in range(299, -1, -1)]
+    assert (rows[0]["camera_id"], rows[1]["camera_id"]) == ("'=1+1", "gate")
+    (row,) = csv.DictReader(seen.client.get(f"{EVENTS}/table.csv?list=staff").text.splitlines())
+    assert (row["correction"], row["lists"], row["xmin"]) == ("B777OP99", "staff", "10")
+
+
 @pytest.mark.parametrize(
     "asked", [{"cursor": "%%%"}, {"limit": "0"}, {"limit": "x"}, {"distance": "9"}, {"since": "yesterday"}]
 )
 def test_an_invalid_query_is_refused(seen: Seen, asked: dict[str, str]) -> None:
-    answer = seen.client.get(EVENTS, params=asked)
+    refused(seen.client.get(EVENTS, params=asked))
+
+
+@pytest.mark.parametrize(
+    ("path", "asked"),
+    [
+        ("visits", {}),
+        ("table.csv", {"distance": "x"}),
+        ("hours", {"since": "2026-11-22T10:00:00Z"}),
+        ("hours", {"since": "2026-11-22T10:00:00Z", "until": "2026-11-22T10:00:00Z"}),
+        ("hours", {"since": "2026-11-22T10:00:00Z", "until": "2026-11-30T10:00:00Z"}),
+    ],
+)
+def test_an_invalid_question_about_events_is_refused(seen: Seen, path: str, asked: dict[str, str]) -> None:
+    refused(seen.client.get(f"{EVENTS}/{path}", params=asked))
+
+
+def refused(answer: httpx.Response) -> None:
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "PLATES_BAD_INPUT")
 
 
@@ -298,7 +384,9 @@ def test_a_client_that_never_reads_delays_no_other(seen: Seen) -> None:
 
 def test_changes_of_lists_are_written_to_their_files(seen: Seen) -> None:
     address = "/api/v1/lists/staff"
-    assert seen.client.get("/api/v1/lists").json() == {"lists": [{"name": "staff", "entries": {"A001BC77": "Ann"}}]}
+    assert seen.client.get("/api/v1/lists").json() == {
+        "lists": [{"name": "staff", "entries": {"A001BC77": "Ann"}, "limits": {}}]
+    }
     assert seen.client.post(f"{address}/entries", json={"plate": "в 002 вс 77", "label": "=1+1"}).status_code == 201
     assert seen.client.delete(f"{address}/entries/A001BC77").status_code == 204
     table = seen.client.post(f"{address}.csv", content=b"plate,label\nC003CC77,Eve\n!,bad\n")
@@ -319,14 +407,65 @@ def test_a_changed_list_keeps_the_other_columns_and_rows_of_its_file(tmp_path: P
     rows = ["label,plate,phone", "Ann,a 001 bc-77,1", "Eve,C003CC77,2", "two plates?,A1/B2,3", "Eve again,C003CC77,4"]
     path.write_text("\n".join([*rows, ""]), encoding="utf-8")
     keeper = ListKeeper([path])
-    keeper.change("staff", put={"B002BC77": "+7 912"})
+    keeper.change("staff", put={"B002BC77": ListEntry("+7 912")})
     assert path.read_text(encoding="utf-8").splitlines() == [*rows, "+7 912,B002BC77,"]
-    keeper.change("staff", put={"A001BC77": "Anna"}, remove="C003CC77")
+    keeper.change("staff", put={"A001BC77": ListEntry("Anna")}, remove="C003CC77")
     assert path.read_text(encoding="utf-8").splitlines() == [rows[0], "Anna,a 001 bc-77,1", rows[3], "+7 912,B002BC77,"]
-    assert ListKeeper([path]).all() == keeper.all() == {"staff": {"A001BC77": "Anna", "B002BC77": "+7 912"}}
+    kept = {"A001BC77": ListEntry("Anna"), "B002BC77": ListEntry("+7 912")}
+    assert ListKeeper([path]).all() == keeper.all() == {"staff": kept}
     path.unlink()
     keeper.change("staff", remove="A001BC77")
     assert path.read_text(encoding="utf-8") == "plate,label\nB002BC77,+7 912\n"
+
+
+def test_an_entry_has_limits_that_stay_until_they_are_changed(seen: Seen) -> None:
+    address = "/api/v1/lists/staff"
+    seen.lists.write_text("plate,label,phone\nA001BC77,Ann,1\n", encoding="utf-8")
+    seen.write(event(0, camera="gate"))
+    limits = {"valid_from": "2026-11-30", "valid_until": None, "hours": "07:00-19:00", "cameras": ["gate", "gaet"]}
+
+    def put(**fields: object) -> dict[str, object]:
+        answer = seen.client.post(f"{address}/entries", json={"plate": "A001BC77", "label": "Ann"} | fields)
+        stored: dict[str, object] = answer.json()
+        assert answer.status_code == 201, stored
+        return stored
+
+    stored = put(**limits)
+    assert stored == limits | {
+        "plate": "A001BC77",
+        "label": "Ann",
+        "warning": "cameras: gaet: unknown; this entry matches there when they exist",
+    }
+    assert put(label="Anna") == stored | {"label": "Anna"}
+    table = "plate,label,phone,valid_from,hours,cameras\nA001BC77,Anna,1,2026-11-30,07:00-19:00,gate gaet\n"
+    assert seen.lists.read_text(encoding="utf-8") == table
+    (shown,) = seen.client.get("/api/v1/lists").json()["lists"]
+    assert shown["limits"] == {"A001BC77": {name: value for name, value in limits.items() if value}}
+    assert seen.client.post(f"{address}.csv", content=b"plate,label\nA001BC77,Eve\n").json()["added"] == 1
+    assert put(label="Eve", cameras=["gate"])["warning"] == ""
+    assert (put(hours=None)["hours"], put(valid_from=None)["cameras"]) == (None, ["gate"])
+    for wrong in (
+        {"hours": "25:00-26:00"},
+        {"valid_until": "soon"},
+        {"cameras": "gate"},
+        {"cameras": ["gate yard"]},
+        {"hour": "07:00-19:00"},
+    ):
+        refused(seen.client.post(f"{address}/entries", json={"plate": "A001BC77"} | wrong))
+
+
+def test_near_entries_are_told_with_what_they_need_to_match(seen: Seen) -> None:
+    address = "/api/v1/lists/staff"
+    seen.client.post(f"{address}/entries", json={"plate": "A001BD77", "hours": "07:00-19:00"})
+    near = seen.client.get(f"{address}/near", params={"text": "а 001 вс 77"}).json()
+    told = [(each["plate"], each["distance"], each["probability"], each["hours"]) for each in near["entries"]]
+    assert (near["text"], told) == ("A001BC77", [("A001BC77", 0, 0.3, None), ("A001BD77", 1, 0.0, "07:00-19:00")])
+    long = "x" * 300
+    seen.client.post(f"{address}.csv", content=f"plate,label\nA001BC7,{long}\n".encode())
+    assert long in {each["label"] for each in seen.client.get(f"{address}/near?text=A001BC7").json()["entries"]}
+    refused(seen.client.get(f"{address}/near"))
+    for path in ("none", "..%2Fstaff", "%2Fetc%2Fpasswd"):
+        assert seen.client.get(f"/api/v1/lists/{path}/near?text=A").status_code == 404
 
 
 def test_putting_a_table_replaces_the_list(seen: Seen) -> None:

@@ -150,6 +150,34 @@ def test_a_sign_has_its_characters_where_they_are_on_the_plate(context: BrowserC
     ]
 
 
+@pytest.mark.parametrize(
+    ("language", "says"),
+    [
+        (
+            "en",
+            [
+                "Plates are smeared (40 %): shorten the exposure to 1/1000 s",
+                "Plates are dark (60 %): add light, or",
+            ],
+        ),
+        ("ru", ["Номера смазаны (40 %): уменьшите выдержку до 1/1000 с", "Номера тёмные (60 %): добавьте света или"]),
+    ],
+)
+def test_a_camera_that_is_set_up_badly_gets_advice(context: BrowserContext, language: str, says: list[str]) -> None:
+    views = [
+        {"fault": "smeared", "shutter": 1000, "spoilt": {"smeared": 0.4}},
+        {"fault": "dark", "shutter": None, "spoilt": {"dark": 0.6}},
+        {"fault": None, "shutter": None, "spoilt": {"dark": 0.1}},
+        None,
+    ]
+    advice = opened(context, f"/?lang={language}").evaluate(
+        "async (views) => { const { adviceOf } = await import('/static/advice.js'); return views.map(adviceOf); }",
+        views,
+    )
+    assert advice[2:] == ["", ""]
+    assert all(given.startswith(begins) for given, begins in zip(advice, says, strict=False)), advice
+
+
 def test_plates_are_cut_out_by_the_browser_as_the_api_cuts_them(context: BrowserContext, web: httpx.Client) -> None:
     flat = compose(720, 1280, [Placed("A123BC77", 60, 60, 700), Placed("E777KX199", 800, 450, 150)])
     seen = np.array([[0, 0], [1280, 150], [1150, 720], [40, 600]], np.float32)
@@ -336,6 +364,90 @@ def test_events_arrive_and_can_be_searched_and_corrected(browser: Browser, seen:
         entry.get_by_role("button", name="Remove: M333MM99").click()
         expect(entry.locator("tbody tr")).to_have_count(1)
         assert faults == []
+
+
+def test_a_plate_has_a_history_and_a_day_has_bars(browser: Browser, seen: Seen) -> None:
+    """Each hour is one of the browser's time zone, which need not be a whole hour away."""
+    seen.write(*(replace(event(60 * number, camera="gate"), plate=TEXT) for number in (0, 1, 30)), event(90 * 60))
+    url = str(seen.client.base_url)
+    with browser.new_context(base_url=url, viewport=PHONE, locale="en-GB", timezone_id="Asia/Kolkata") as context:
+        faults = watch(context, url)
+        page = opened(context, "/#live")
+        rows, bars = page.locator(".event"), page.locator("#day-bars")
+        expect(rows).to_have_count(4)
+        rows.last.get_by_role("button", name=f"History: {TEXT}").click()
+        panel = rows.last.locator(".event-panel")
+        expect(panel).to_contain_text("Times seen: 3")
+        shown = ["gate", "3", "11/22/26, 15:30:00", "11/22/26, 16:00:00"]
+        expect(panel.locator("tbody td")).to_have_text(shown)
+        page.evaluate(AXE)
+        barriers = check(page, "history")
+        picture(page, "web_history_phone")
+        panel.get_by_role("button", name="Show its events").click()
+        expect(rows).to_have_count(3)
+
+        page.locator("#filters summary").click()
+        page.get_by_label("Until").fill("2026-11-23T00:00")
+        expect(page.locator("#day-name")).to_have_text("Sun, Nov 22, 2026 · Events: 3")
+        expect(bars).to_have_attribute("aria-label", "15:00 2, 16:00 1")
+        page.fill("#search-text", "")
+        expect(bars).to_have_attribute("aria-label", "15:00 2, 16:00 1, 17:00 1")
+        picture(page, "web_day_phone")
+        barriers += check(page, "day")
+        page.get_by_role("button", name="Day before").click()
+        expect(page.locator("#day-name")).to_have_text("Sat, Nov 21, 2026 · Events: 0")
+        expect(rows).to_have_count(0)
+        page.get_by_role("button", name="Day after").click()
+        expect(rows).to_have_count(4)
+        with page.expect_download() as started:
+            page.get_by_role("link", name="CSV").click()
+        table = csv.DictReader(Path(started.value.path()).read_text(encoding="utf-8").splitlines())
+        assert [row["plate"] for row in table] == [event(90 * 60).plate, TEXT, TEXT, TEXT]
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert (barriers, faults) == ([], [])
+
+
+def test_a_seen_plate_is_added_to_a_list_and_gets_limits(browser: Browser, seen: Seen) -> None:
+    seen.write(event(2), replace(event(3), plate="", unread=Unread("blurred", 3.0, "px")))
+    url = str(seen.client.base_url)
+    with browser.new_context(base_url=url, viewport=PHONE, locale="en-GB", timezone_id="America/Lima") as context:
+        faults = watch(context, url)
+        page = opened(context, "/#live")
+        rows = page.locator(".event")
+        expect(rows).to_have_count(2)
+        expect(rows.first.get_by_role("button")).to_have_count(1)  # there is no text to add
+        rows.last.get_by_role("button", name="Add to a list: A002BC77").click()
+        panel = rows.last.locator(".event-panel")
+        expect(panel).to_contain_text("A001BC77 Ann · characters that differ: 1; matches if the pictures")
+        page.evaluate(AXE)
+        barriers = check(page, "add to a list")
+        picture(page, "web_add_to_list_phone")
+        panel.get_by_label("Label").fill("Bo")
+        page.keyboard.press("Enter")
+        expect(page.locator("#said")).to_have_text("A002BC77 is on the list staff")
+        expect(panel).to_have_count(0)
+
+        page.goto("/#lists")
+        entry = page.locator("[data-list=staff]")
+        entry.get_by_role("button", name="Change: A002BC77").click()
+        entry.get_by_label("First day: staff").fill("2026-11-30")
+        for name, time in (("from", "07:00"), ("until", "19:00")):
+            entry.get_by_label(f"Every day {name}: staff").fill(time)
+        entry.get_by_label("Cameras").fill("gate  gaet")
+        barriers += check(page, "limits")
+        picture(page, "web_limits_phone")
+        entry.get_by_role("button", name="Add").click()
+        limited = "from Nov 30, 2026 · 07:00-19:00 · gate, gaet"
+        expect(entry.locator("tbody tr").last).to_contain_text(f"A002BC77Bo{limited}")
+        expect(page.locator("#said")).to_contain_text("gaet: unknown")
+        entry.get_by_label("Find: staff").fill("a002bc78")
+        expect(entry.locator(".near li")).to_contain_text(["A002BC77 Bo", "A001BC77 Ann"])
+        picture(page, "web_near_phone")
+        barriers += check(page, "near")
+        table = "plate,label,valid_from,hours,cameras\nA001BC77,Ann,,,\nA002BC77,Bo,2026-11-30,07:00-19:00,gate gaet\n"
+        assert seen.lists.read_text(encoding="utf-8") == table
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert (barriers, faults) == ([], [])
 
 
 @pytest.mark.parametrize(

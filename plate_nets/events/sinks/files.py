@@ -65,11 +65,11 @@ class CsvSink(Sink):
 
     def __init__(self, path: Path) -> None:
         self._columns = _columns_of(path)
-        header = _csv(self._columns, [{name: name for name in self._columns}])
+        header = csv_lines(self._columns, [{name: name for name in self._columns}])
         self._file = LineFile(path, "a table of events", header, header)
 
     def send(self, records: Sequence[Record]) -> None:
-        self._file.append(_csv(self._columns, (row(record.event) for record in records)))
+        self._file.append(csv_lines(self._columns, (row(record.event) for record in records)))
 
     def close(self) -> None:
         self._file.close()
@@ -86,7 +86,8 @@ def _columns_of(path: Path) -> tuple[str, ...]:
     return COLUMNS
 
 
-def _csv(columns: Sequence[str], rows: Iterable[dict[str, Any]]) -> str:
+def csv_lines(columns: Sequence[str], rows: Iterable[dict[str, Any]]) -> str:
+    """Cells by column -> lines of CSV, without a header; cells of other columns are left out."""
     text = io.StringIO()
     csv.DictWriter(text, columns, extrasaction="ignore", lineterminator="\n").writerows(rows)
     return text.getvalue()

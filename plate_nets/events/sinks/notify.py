@@ -2,14 +2,13 @@
 
 import json
 import logging
-import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime, time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from plate_nets.common.credentials import hide_credentials
+from plate_nets.common.day_hours import DayHours
 from plate_nets.common.errors import InputError, SinkError
 from plate_nets.common.extras import needs
 from plate_nets.events.sinks.base import Notes, Record, Sink
@@ -21,37 +20,6 @@ _CARS = 1000
 """Cars that are known to have been told."""
 _SHOWN = 200
 """Characters of the service's error that are shown."""
-_HOURS = re.compile(r"(\d\d:\d\d)-(\d\d:\d\d)")
-
-
-@dataclass(frozen=True)
-class QuietHours:
-    """The time of each day in which no message is sent; it may go past midnight."""
-
-    begins: time
-    ends: time
-
-    @classmethod
-    def parse(cls, text: str) -> "QuietHours":
-        """Text such as "22:00-07:00" -> the hours.
-
-        Raises:
-            InputError: it is something else.
-        """
-        found = _HOURS.fullmatch(text)
-        if found is None or found[1] == found[2]:
-            raise InputError(f"quiet: expected two times such as 22:00-07:00, got {text!r}")
-        try:
-            return cls(*map(time.fromisoformat, found.groups()))
-        except ValueError as error:
-            raise InputError(f"quiet: expected times from 00:00 to 23:59, got {text!r}") from error
-
-    def include(self, moment: datetime) -> bool:
-        """Whether a moment is within these hours of its own time zone."""
-        now = moment.time()
-        if self.begins < self.ends:
-            return self.begins <= now < self.ends
-        return now >= self.begins or now < self.ends
 
 
 class NotifySink(Sink):
@@ -70,7 +38,7 @@ class NotifySink(Sink):
     def __init__(
         self,
         url: str,
-        quiet: QuietHours | None = None,
+        quiet: DayHours | None = None,
         pictures: Path | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         timeout: float = TIMEOUT,

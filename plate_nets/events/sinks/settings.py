@@ -7,11 +7,12 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from plate_nets.common.day_hours import DayHours
 from plate_nets.common.errors import InputError
 from plate_nets.events.sinks.base import Sink
 from plate_nets.events.sinks.files import CsvSink, JsonlSink, ParquetSink
 from plate_nets.events.sinks.mqtt import OFF_AFTER, MqttSink
-from plate_nets.events.sinks.notify import NotifySink, QuietHours
+from plate_nets.events.sinks.notify import NotifySink
 from plate_nets.events.sinks.sqlite import SqliteSink
 from plate_nets.events.sinks.webhook import WebhookSink
 
@@ -110,9 +111,12 @@ class NotifySettings(_Common):
         self.hours  # noqa: B018  refuses an invalid value
 
     @property
-    def hours(self) -> QuietHours | None:
+    def hours(self) -> DayHours | None:
         """The quiet hours."""
-        return QuietHours.parse(self.quiet) if self.quiet is not None else None
+        try:
+            return DayHours.parse(self.quiet) if self.quiet is not None else None
+        except InputError as error:
+            raise InputError(f"quiet: {error}") from error
 
 
 SinkSettings = Annotated[

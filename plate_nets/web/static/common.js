@@ -78,6 +78,9 @@ function apply(element, attributes) {
 export const icon = (name) =>
   makeSvg("svg", { class: "icon", "aria-hidden": "true" }, makeSvg("use", { href: `/static/icons.svg#${name}` }));
 
+/** A moment in the format of the user's language. */
+export const clock = new Intl.DateTimeFormat(language, { dateStyle: "short", timeStyle: "medium", hour12: false });
+
 const numbers = new Map();
 /** A number in the format of the user's language. */
 export function number(value, digits = 0) {

@@ -1,12 +1,14 @@
-// An event as a row: plate, time, camera, heading, vehicle and watch lists, and the form to correct its text.
-import { api, icon, language, make, number, say, text, textOr } from "./common.js";
+// An event as a row: plate, time, camera, heading, vehicle and watch lists; its plate's history, lists and correction.
+import { api, clock, facts, icon, make, number, say, text, textOr } from "./common.js";
+import { history } from "./history.js";
+import { listForm } from "./list_entries.js";
 import { plateSign } from "./plate.js";
 
+const HASH = /^[0-9a-f]{16}$/;
 const ARROWS = { towards: "↓", away: "↑" };
-const clock = new Intl.DateTimeFormat(language, { dateStyle: "short", timeStyle: "medium", hour12: false });
 
-/** The row of an event; `plain` leaves out pictures and corrections, which only the store has. */
-export function eventRow(event, { plain = false, act = null } = {}) {
+/** The row of an event; `plain` leaves out what only the store has; `show` searches for a text. */
+export function eventRow(event, { plain = false, act = null, show = null } = {}) {
   const shown = event.correction ?? event.plate;
   const plate = {
     text: shown,
@@ -30,8 +32,8 @@ export function eventRow(event, { plain = false, act = null } = {}) {
       event.stage === "provisional" ? make("span", { class: "pill", data: { level: "middle" } }, text("live.provisional")) : null,
       ...event.watch.map((match) => make("span", { class: "pill", data: { level: "low" } }, [match.list, match.label].filter(Boolean).join(": "))),
     ),
+    plain ? "" : tools(event, row, show),
     event.unread && !event.correction ? unread(event) : "",
-    plain ? "" : editor(event, row),
   );
   return row;
 }
@@ -65,31 +67,61 @@ function crop(event) {
 const original = (event) =>
   make("span", { class: "hint", title: text("live.read") }, make("s", {}, event.plate || event.reading), ` ${text("live.corrected")}`);
 
-function editor(event, row) {
-  const open = make("button", { type: "button", class: "button quiet icon", title: text("live.correct"), "aria-label": `${text("live.correct")}: ${event.plate || event.reading}` }, icon("edit"));
-  open.addEventListener("click", () => {
-    const input = make("input", { "aria-label": text("live.correction"), maxlength: "16", spellcheck: "false", autocomplete: "off" });
-    input.value = event.correction ?? event.plate;
-    const form = make(
-      "form",
-      { class: "row correction" },
-      input,
-      make("button", { type: "submit", class: "button strong" }, text("live.save")),
-      make("button", { type: "button", class: "button", onclick: () => form.replaceWith(open) }, text("live.cancel")),
-    );
-    form.addEventListener("submit", async (submitted) => {
-      submitted.preventDefault();
-      try {
-        const body = JSON.stringify({ plate: input.value });
-        const changed = await api(`/api/v1/events/${encodeURIComponent(event.id)}/correction`, { method: "PUT", body });
-        row.replaceWith(eventRow(changed));
-        say(text(changed.warning ? "live.saved_odd" : "live.saved", { plate: changed.correction }));
-      } catch (error) {
-        say([error.message, error.detail].join(" "));
-      }
-    });
-    open.replaceWith(form);
-    input.select();
+/** The buttons of an event, each of which opens a panel below its row. */
+function tools(event, row, show) {
+  const plate = event.correction ?? event.plate;
+  return make(
+    "div",
+    { class: "event-tools" },
+    plate ? tool("history", `${text("live.history")}: ${plate}`, row, () => history(plate, show)) : null,
+    plate && facts.lists.length && !HASH.test(plate) ? tool("plus", `${text("live.list_it")}: ${plate}`, row, (close) => listForm(plate, close)) : null,
+    tool("edit", `${text("live.correct")}: ${event.plate || event.reading}`, row, (close) => editor(event, row, show, close)),
+  );
+}
+
+function tool(name, label, row, panel) {
+  const button = make("button", { type: "button", class: "button quiet icon", title: label, "aria-label": label, "aria-expanded": "false" }, icon(name));
+  const close = () => {
+    row.querySelector(".event-panel")?.remove();
+    for (const other of row.querySelectorAll("[aria-expanded]")) other.setAttribute("aria-expanded", "false");
+  };
+  button.addEventListener("click", async () => {
+    const opens = button.getAttribute("aria-expanded") === "false";
+    close();
+    if (!opens) return;
+    button.setAttribute("aria-expanded", "true");
+    try {
+      const box = make("div", { class: "event-panel" }, await panel(close));
+      if (button.getAttribute("aria-expanded") === "false") return; // closed in the meantime
+      row.append(box);
+      box.querySelector("input")?.select();
+    } catch (error) {
+      close();
+      say([error.message, error.detail].join(" "));
+    }
   });
-  return open;
+  return button;
+}
+
+function editor(event, row, show, close) {
+  const input = make("input", { "aria-label": text("live.correction"), maxlength: "16", spellcheck: "false", autocomplete: "off", value: event.correction ?? event.plate });
+  const form = make(
+    "form",
+    { class: "row correction" },
+    input,
+    make("button", { type: "submit", class: "button strong" }, text("live.save")),
+    make("button", { type: "button", class: "button", onclick: close }, text("live.cancel")),
+  );
+  form.addEventListener("submit", async (submitted) => {
+    submitted.preventDefault();
+    try {
+      const body = JSON.stringify({ plate: input.value });
+      const changed = await api(`/api/v1/events/${encodeURIComponent(event.id)}/correction`, { method: "PUT", body });
+      row.replaceWith(eventRow(changed, { show }));
+      say(text(changed.warning ? "live.saved_odd" : "live.saved", { plate: changed.correction }));
+    } catch (error) {
+      say([error.message, error.detail].join(" "));
+    }
+  });
+  return form;
 }

@@ -1,14 +1,17 @@
 // The section Live: the cameras' current pictures, new events, and a search in all events.
 import { api, facts, make, number, say, text } from "./common.js";
+import { dayAfter, dayOf, drawDay } from "./day.js";
+import { adviceOf } from "./advice.js";
 import { eventRow } from "./event.js";
 
 const STATUS_EVERY = 1000;
 const PICTURE_EVERY = 400;
 const TYPING = 250;
+const DAY_EVERY = 2000;
 const MOST_ROWS = 500;
 
 const parts = Object.fromEntries(
-  ["cameras", "events", "events-none", "events-more", "search", "filters", "connection", "search-camera", "search-list", "search-lists"].map((id) => [id, document.getElementById(id)]),
+  ["cameras", "events", "events-none", "events-more", "search", "filters", "connection", "search-camera", "search-list", "search-lists", "search-text", "search-since", "search-until", "events-csv", "day-before", "day-after"].map((id) => [id, document.getElementById(id)]),
 );
 const wide = matchMedia("(width > 40rem)");
 const cards = new Map();
@@ -17,6 +20,7 @@ let cursor = "";
 let typing = 0;
 let asked = 0;
 let seen = false;
+let drawing = 0;
 let timers = [];
 
 export function enter() {
@@ -48,6 +52,8 @@ function wanted() {
 async function search(more = false) {
   const query = wanted();
   if (more) query.set("cursor", cursor);
+  else showDay();
+  parts["events-csv"].href = `/api/v1/events/table.csv?${wanted()}`;
   const mine = ++asked;
   let page;
   try {
@@ -58,7 +64,7 @@ async function search(more = false) {
   }
   if (mine !== asked) return; // a later search has replaced this one
   if (!more) parts.events.replaceChildren();
-  parts.events.append(...page.events.map((event) => eventRow(event)));
+  parts.events.append(...page.events.map(rowOf));
   cursor = page.cursor;
   parts["events-more"].hidden = !cursor;
   tellNone();
@@ -77,25 +83,58 @@ function listen() {
 
 function arrived(event) {
   document.documentElement.dataset.arrived = `${event.id} ${Date.now()}`;
-  const rowOf = (id) => parts.events.querySelector(`[data-id="${CSS.escape(id)}"]`);
-  rowOf(event.supersedes)?.remove();
-  const before = rowOf(event.id);
+  const shown = (id) => parts.events.querySelector(`[data-id="${CSS.escape(id)}"]`);
+  shown(event.supersedes)?.remove();
+  const before = shown(event.id);
   if (before) {
-    if (!before.querySelector("form")) before.replaceWith(eventRow(event));
+    if (!before.querySelector(".event-panel")) before.replaceWith(rowOf(event));
   } else if (![...wanted().keys()].length) { // new events must not change the results of a search
-    parts.events.prepend(eventRow(event));
+    parts.events.prepend(rowOf(event));
     while (parts.events.childElementCount > MOST_ROWS) parts.events.lastElementChild.remove();
   }
   tellNone();
+  drawing ||= setTimeout(showDay, DAY_EVERY);
 }
+
+const rowOf = (event) => eventRow(event, { show: searchFor });
+
+/** Search for a text alone. */
+function searchFor(plate) {
+  parts.search.reset();
+  parts["search-text"].value = plate;
+}
+
+// The day as bars
+
+const day = () => dayOf(parts["search-since"].value, parts["search-until"].value);
+
+async function showDay() {
+  clearTimeout(drawing);
+  drawing = 0;
+  try {
+    await drawDay(wanted(), day());
+  } catch {
+    // the search tells what is wrong
+  }
+}
+
+/** Show the events of a day, and its bars. */
+function turn(days) {
+  const to = dayAfter(day(), days);
+  const local = (moment) => new Date(moment - moment.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+  parts["search-since"].value = local(to);
+  parts["search-until"].value = local(dayAfter(to));
+  search();
+}
+
+parts["day-before"].addEventListener("click", () => turn(-1));
+parts["day-after"].addEventListener("click", () => turn(1));
 
 async function fillChoices() {
   const { cameras } = await api("/api/v1/events/cameras");
   parts["search-camera"].append(...cameras.map((name) => make("option", {}, name)));
-  if (!facts.sections.includes("lists")) return;
-  const { lists } = await api("/api/v1/lists");
-  parts["search-list"].append(...lists.map(({ name }) => make("option", {}, name)));
-  parts["search-lists"].hidden = false;
+  parts["search-list"].append(...facts.lists.map((name) => make("option", {}, name)));
+  parts["search-lists"].hidden = !facts.lists.length;
 }
 
 const unfold = () => { parts.filters.open = wide.matches; }; // on a phone, show the events first
@@ -131,6 +170,7 @@ function drawCamera(camera) {
       make("div", { class: "camera-picture" }, image),
       make("div", { class: "between" }, make("h3", {}, camera.camera_id), make("span", { class: "pill" })),
       make("p", { class: "hint" }),
+      make("p", { class: "advice" }),
     );
     cards.set(camera.camera_id, card);
     parts.cameras.append(card);
@@ -145,6 +185,7 @@ function drawCamera(camera) {
     camera.age === null ? "" : `${text("live.age")} ${number(camera.age, 1)} ${text("live.seconds")}`,
     camera.cause ?? "",
   ].filter(Boolean).join(" · ");
+  card.querySelector(".advice").textContent = adviceOf(camera.view);
 }
 
 /** Reload a camera's picture only after the last one arrived, so that a slow connection is never flooded. */

@@ -14,13 +14,13 @@ from plate_nets.cameras.cars import CarEvents
 from plate_nets.cameras.fusion import FusionSettings
 from plate_nets.cameras.plate_events import Camera
 from plate_nets.cameras.stay import CarSettings, Line
-from plate_nets.cameras.watch_lists import WatchList
 from plate_nets.cameras.zones import Zone
 from plate_nets.countries import PlateScheme, joined, load_schemes
 from plate_nets.events.event import PlateEvent, event_schema
 from plate_nets.types import Plate
 from tests.spelling import spell
 from tests.unit.cameras.traffic import T0, approaching, noise, plate, watch
+from tests.watch_lists import watch_list
 
 ONE = "A123BC77"
 OTHER = "X900KO99"
@@ -414,7 +414,7 @@ def test_a_car_without_a_certain_text_has_an_event_if_requested() -> None:
     def frames(time: float) -> list[Plate]:
         return [plate(ONE, 300, doubts={4: ("K", 8.5)})]
 
-    lists = [WatchList("staff", {"A123KC77": "Kim", ONE: "Olga"})]
+    lists = [watch_list("staff", {"A123KC77": "Kim", ONE: "Olga"})]
     assert watch(frames, 1, 10) == []
     cars = CarEvents(Camera("gate"), CarSettings(unread=True), watch_lists=lists)
     for frame in range(10):
@@ -433,7 +433,7 @@ def test_a_reported_text_is_withdrawn_if_no_text_is_certain_any_more() -> None:
         clear = time < 0.5
         return [plate(ONE if clear else "A123KC77", 300 + 300 * time, peak=9.0 if clear else 12.0)]
 
-    lists = [WatchList("staff", {ONE: "Olga"})]
+    lists = [watch_list("staff", {ONE: "Olga"})]
     cars = CarEvents(Camera("gate"), watch_lists=lists)
     events = [event for frame in range(10) for event in cars.update(frames(frame / 10), T0 + frame / 10)]
     events += cars.finish()
@@ -465,7 +465,7 @@ def test_events_are_consistent_and_reach_the_threshold(sure: float) -> None:
 
 
 def test_watch_lists_are_matched_by_the_evidence() -> None:
-    lists = [WatchList("staff", {"A123KC77": "Kim", OTHER: "Olga"}), WatchList("stolen", {"A123BC99": "red"})]
+    lists = [watch_list("staff", {"A123KC77": "Kim", OTHER: "Olga"}), watch_list("stolen", {"A123BC99": "red"})]
     cars = CarEvents(Camera("gate"), watch_lists=lists)
     for frame in range(10):
         doubt = 12.05 if frame == 3 else 4.0  # one frame reads an entry, but all together do not

@@ -14,14 +14,14 @@ from plate_nets.events.sinks.recorder import Recorder
 from plate_nets.events.sinks.settings import WebhookSettings
 from plate_nets.recognition.local import LocalReader
 from plate_nets.triton.supervision.health_endpoint import HealthEndpoint
-from tests.clips import still, write_clip
+from tests.clips import smeared, write_clip
 from tests.events import event
 
 
 @pytest.fixture
 def url(tmp_path: Path) -> Iterator[str]:
     """A file that is read, a file that is missing, and a webhook where nothing answers."""
-    clip = write_clip(tmp_path / "gate.mp4", still(3))
+    clip = write_clip(tmp_path / "gate.mp4", smeared(3))
     settings = WebhookSettings(url="http://ann:secret@127.0.0.1:9/")
     said: list[str] = []
     recorder = Recorder(tmp_path / "outbox.sqlite", [settings], said.append)
@@ -52,4 +52,14 @@ def test_metrics_have_each_camera_and_sink(url: str) -> None:
     assert 'plates_camera_online{camera="gate"} 1.0' in lines
     assert 'plates_camera_online{camera="nothing"} 0.0' in lines
     assert 'plates_camera_pictures_read_total{camera="gate"} 3.0' in lines
+    assert 'plates_camera_plates_spoilt_ratio{camera="gate",reason="smeared"} 1.0' in lines
+    assert 'plates_camera_plates_spoilt_ratio{camera="gate",reason="dark"} 0.0' in lines
+    smear, blur = (
+        next(
+            float(line.split()[1]) for line in lines if line.startswith(f'plates_camera_plate_{name}{{camera="gate"}}')
+        )
+        for name in ("smear", "blur")
+    )
+    assert smear > 0.1 > blur
+    assert not any(line.startswith('plates_camera_plate_smear{camera="nothing"}') for line in lines)
     assert 'plates_sink_waiting{sink="webhook"} 1.0' in lines

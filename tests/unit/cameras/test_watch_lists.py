@@ -1,15 +1,20 @@
 """Watch lists: what a file may contain, and what matches."""
 
+from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 from plate_nets.cameras.fusion import Fusion, view
-from plate_nets.cameras.watch_lists import WatchList, WatchSettings, load_watch_list, matches
+from plate_nets.cameras.watch_lists import WatchList, WatchSettings, load_watch_list, matches, near_entries
 from plate_nets.common.errors import InputError
 from plate_nets.countries import PlateScheme, joined, load_schemes
+from plate_nets.events.event import WatchMatch
 from plate_nets.types import Box
+from tests.events import MOMENT
 from tests.spelling import RUSSIA, spell
+from tests.watch_lists import watch_list
 
 
 def write(folder: Path, text: str, name: str = "staff.csv") -> Path:
@@ -27,14 +32,20 @@ def evidence(
     return fusion
 
 
+def matched(
+    lists: Sequence[WatchList], text: str, evidence: Fusion, settings: WatchSettings = WatchSettings()
+) -> tuple[WatchMatch, ...]:
+    return matches(lists, text, evidence, "gate", MOMENT, settings)
+
+
 def test_a_list_has_plates_with_labels(tmp_path: Path) -> None:
     found = load_watch_list(write(tmp_path, "plate,label\nа 123 вс-77,Kim\nX900KO99,\n"))
-    assert found == WatchList("staff", {"A123BC77": "Kim", "X900KO99": ""})
+    assert found == watch_list("staff", {"A123BC77": "Kim", "X900KO99": ""})
 
 
 def test_an_apostrophe_before_a_formula_is_not_part_of_the_label(tmp_path: Path) -> None:
     found = load_watch_list(write(tmp_path, "plate,label\nA123BC77,'+7 912\nX900KO99,'s-Hertogenbosch\n"))
-    assert found.entries == {"A123BC77": "+7 912", "X900KO99": "'s-Hertogenbosch"}
+    assert [each.label for each in found.entries.values()] == ["+7 912", "'s-Hertogenbosch"]
 
 
 def test_each_bad_row_is_left_out_with_a_message(tmp_path: Path) -> None:
@@ -46,6 +57,58 @@ def test_each_bad_row_is_left_out_with_a_message(tmp_path: Path) -> None:
         "watch list vip, line 4: expected each plate once, got 'A123BC77'",
         "watch list vip, line 5: expected letters and digits, got 'A*23'",
     )
+
+
+LIMITED = "plate,label,phone,valid_from,valid_until,hours,cameras\n"
+
+
+@pytest.mark.parametrize(
+    ("cells", "says"),
+    [
+        ("30.11.2026,,,", "valid_from: expected a date such as 2026-11-30, got '30.11.2026'"),
+        (",2026-02-30,,", "valid_until: expected a date such as 2026-11-30, got '2026-02-30'"),
+        ("2026-11-30,2026-11-29,,", "valid_until: expected 2026-11-30 or later, got 2026-11-29"),
+        (",,7-19,", "hours: expected two times such as 22:00-07:00, got '7-19'"),
+        (",,07:00-24:00,", "hours: expected times from 00:00 to 23:59, got '07:00-24:00'"),
+        (",,,gate\x1b[2J", "cameras: expected one line, got 'gate\\x1b[2J'"),
+    ],
+)
+def test_a_row_with_an_invalid_limit_is_left_out_with_a_message(tmp_path: Path, cells: str, says: str) -> None:
+    found = load_watch_list(write(tmp_path, f"{LIMITED}A123BC77,Kim,1,{cells}\n"))
+    assert (found.entries, found.faults) == ({}, (f"watch list staff, line 2: {says}",))
+
+
+@pytest.mark.parametrize(
+    ("cells", "times", "valid"),
+    [
+        ("2026-11-22,2026-11-22,,", ["11-21T23:59", "11-22T00:00", "11-22T23:59", "11-23T00:00"], [0, 1, 1, 0]),
+        ("2026-11-22,,,", ["11-21T12:00", "11-30T12:00"], [0, 1]),
+        (",,07:00-19:00,", ["11-22T06:59", "11-22T07:00", "11-22T18:59", "11-22T19:00"], [0, 1, 1, 0]),
+        (",,22:00-06:00,", ["11-22T23:00", "11-23T05:59", "11-22T12:00"], [1, 1, 0]),
+        (",,,yard gate", ["11-22T12:00"], [1]),
+        (",,,yard", ["11-22T12:00"], [0]),
+    ],
+)
+def test_an_entry_matches_only_where_and_when_it_is_valid(
+    tmp_path: Path, cells: str, times: list[str], valid: list[int]
+) -> None:
+    loaded = load_watch_list(write(tmp_path, f"{LIMITED}A123BC77,Kim,1,{cells}\n"))
+    seen = evidence("A123BC77")
+    moments = [datetime.fromisoformat(f"2026-{each}+05:30") for each in times]
+    assert [len(matches([loaded], "A123BC77", seen, "gate", moment)) for moment in moments] == valid
+    assert loaded.remarks(["gate"]) == (["watch list staff: no camera is called yard"] if "yard" in cells else [])
+    assert loaded.remarks([]) == []
+
+
+def test_a_text_is_told_the_entries_that_may_match_it() -> None:
+    labels = {"A123KC77": "one off", "A128KC77": "two off", "A123ZC77": "unknown sign", "A123ZZ77": "two off", "X1": ""}
+    near = near_entries(watch_list("staff", labels | {"A123BC77": "itself"}).entries, "A123BC77", RUSSIA)
+    assert [(each.plate, each.distance, each.probability) for each in near] == [
+        ("A123BC77", 0, 0.3),
+        ("A123KC77", 1, 0.3),
+        ("A123ZC77", 1, 0.0),
+        ("A128KC77", 2, 0.3),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -66,28 +129,28 @@ def test_a_missing_or_binary_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_entry_matches_by_the_probability_of_its_text() -> None:
-    staff = WatchList("staff", {"A123KC77": "Kim", "A128BC77": "near", "X900KO99": "far"})
-    (match,) = matches([staff], "A123BC77", evidence("A123BC77", {4: ("K", 8.92)}))
+    staff = watch_list("staff", {"A123KC77": "Kim", "A128BC77": "near", "X900KO99": "far"})
+    (match,) = matched([staff], "A123BC77", evidence("A123BC77", {4: ("K", 8.92)}))
     assert (match.entry, match.label, match.distance) == ("A123KC77", "Kim", 1)
     assert match.probability == pytest.approx(0.475, abs=0.02)
-    assert matches([staff], "A123BC77", evidence("A123BC77", {4: ("K", 8.0)}, frames=5)) == ()
+    assert matched([staff], "A123BC77", evidence("A123BC77", {4: ("K", 8.0)}, frames=5)) == ()
 
 
 def test_a_similar_plate_on_a_long_list_does_not_match() -> None:
-    long = WatchList("all", {f"A{number:03}BC77": "" for number in range(1, 1000) if number != 123})
-    assert matches([long], "A123BC77", evidence("A123BC77")) == ()
+    long = watch_list("all", {f"A{number:03}BC77": "" for number in range(1, 1000) if number != 123})
+    assert matched([long], "A123BC77", evidence("A123BC77")) == ()
 
 
 def test_an_entry_that_the_networks_cannot_read_matches_by_edit_distance() -> None:
-    foreign = WatchList("foreign", {"A123ZC77": "one off", "A123ZZ77": "two off", "ZZZZZZZZ": ""})
-    found = matches([foreign], "A123BC77", evidence("A123BC77"))
+    foreign = watch_list("foreign", {"A123ZC77": "one off", "A123ZZ77": "two off", "ZZZZZZZZ": ""})
+    found = matched([foreign], "A123BC77", evidence("A123BC77"))
     assert [(match.entry, match.distance, match.probability) for match in found] == [("A123ZC77", 1, 0.0)]
-    assert matches([foreign], "A123BC77", evidence("A123BC77"), WatchSettings(fallback_distance=0)) == ()
+    assert matched([foreign], "A123BC77", evidence("A123BC77"), WatchSettings(fallback_distance=0)) == ()
 
 
 def test_the_most_probable_entry_comes_first() -> None:
-    lists = [WatchList("a", {"A123KC77": "second"}), WatchList("b", {"A123BC77": "first"})]
-    found = matches(lists, "A123BC77", evidence("A123BC77", {4: ("K", 8.9)}))
+    lists = [watch_list("a", {"A123KC77": "second"}), watch_list("b", {"A123BC77": "first"})]
+    found = matched(lists, "A123BC77", evidence("A123BC77", {4: ("K", 8.9)}))
     assert [match.label for match in found] == ["first", "second"]
 
 
@@ -105,5 +168,5 @@ def test_the_most_probable_entry_comes_first() -> None:
 def test_an_entry_names_a_plate_in_its_script_or_in_latin_letters(tmp_path: Path, symbols: str, entry: str) -> None:
     scheme = joined(load_schemes("china,egypt,tunisia"))
     loaded = load_watch_list(write(tmp_path, f"plate,label\n{entry},Kim\n"))
-    (match,) = matches([loaded], symbols, evidence(symbols, scheme=scheme))
+    (match,) = matched([loaded], symbols, evidence(symbols, scheme=scheme))
     assert (match.label, match.distance) == ("Kim", 0) and match.probability > 0.9

@@ -19,7 +19,6 @@ from plate_nets.cameras.overlay import Overlay
 from plate_nets.cameras.pictures import PictureSettings
 from plate_nets.cameras.recording import Recording
 from plate_nets.cameras.settings import CameraSettings, WatcherSettings, ZoneSettings
-from plate_nets.cameras.watch_lists import WatchList
 from plate_nets.cameras.watcher import Watcher
 from plate_nets.common.errors import InputError, ServerUnavailable, SourceError
 from plate_nets.events.event import PlateEvent, event_schema
@@ -27,6 +26,7 @@ from plate_nets.recognition.local import LocalReader
 from plate_nets.types import Frame, Plate
 from tests.clips import TEXT, passing, still, write_clip
 from tests.frames import encode
+from tests.watch_lists import watch_list
 
 
 @pytest.fixture(scope="module")
@@ -183,7 +183,7 @@ def test_frames_without_motion_are_rarely_read(reader: LocalReader, tmp_path: Pa
 def test_pictures_of_the_best_moment_are_kept_and_blurred(
     reader: LocalReader, clip: Path, tmp_path: Path, listed: bool
 ) -> None:
-    lists = (WatchList("staff", {TEXT: "Ann"}),) if listed else ()
+    lists = (watch_list("staff", {TEXT: "Ann"}),) if listed else ()
     settings = WatcherSettings(watch_lists=lists, pictures=PictureSettings(tmp_path, blur=True))
     events = list(Watcher(reader, CameraSettings(str(clip), fps=4), settings))
     final = events[-1]

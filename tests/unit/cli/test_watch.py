@@ -223,7 +223,7 @@ def test_the_saved_video_shows_hashes_too(clip: Path, monkeypatch: pytest.Monkey
 
 
 def test_cameras_and_sinks_come_from_a_file(clip: Path) -> None:
-    Path("staff.csv").write_text(f"plate,label\n{TEXT},Ann\n,\n", encoding="utf-8")
+    Path("staff.csv").write_text(f"plate,label,cameras\n{TEXT},Ann,gate-1 gaet\n,\n", encoding="utf-8")
     Path("cameras.yaml").write_text(
         f"""
 cameras:
@@ -241,7 +241,8 @@ sinks:
     result = CliRunner().invoke(app, ["watch", "cameras.yaml", "--local"])
     assert result.exit_code == 1
     assert "gate-2: No such file or directory" in result.stderr
-    assert "watch list: " in result.stderr
+    assert "watch list staff, line 3: expected a plate" in result.stderr
+    assert "staff: no camera is called gaet" in result.stderr
     (match,) = [json.loads(line) for line in Path("matches.jsonl").read_text(encoding="utf-8").splitlines()]
     assert (match["camera_id"], match["watch"][0]["label"]) == ("gate-1", "Ann")
 

@@ -6,14 +6,16 @@
 from collections import Counter
 from dataclasses import replace
 
+import cv2
+import numpy as np
 import pytest
 
 from plate_nets.countries import load_scheme
 from plate_nets.events.event import event_schema
 from plate_nets.recognition.local import LocalReader
-from plate_nets.recognition.reasons import why_unread
-from plate_nets.types import REASON_UNITS, REASONS, Box, Plate, Reading, Sight, Unread
-from tests.unread import SPOILS, unread
+from plate_nets.recognition.reasons import look, spoilt_by, why_unread
+from plate_nets.types import REASON_UNITS, REASONS, Box, Frame, Plate, Reading, Sight, Unread
+from tests.unread import SPOILS, Spoil, drawn, unread
 
 
 def readers() -> tuple[LocalReader, LocalReader]:
@@ -42,7 +44,37 @@ def test_the_list_of_reasons_is_closed() -> None:
     assert schema["reason"]["enum"] == [*REASONS]
 
 
-SEEN = Sight(brightness=0.9, glare=0.0, blur=0.7, ends=0.0, edge=50.0)
+def _moving(frame: Frame, box: Box, rng: np.random.Generator) -> Frame:
+    length = int(rng.uniform(0.3, 0.8) * box.height)
+    return np.asarray(cv2.blur(frame, (length, 1) if rng.random() < 0.5 else (1, length)), np.uint8)
+
+
+def _unfocused(frame: Frame, box: Box, rng: np.random.Generator) -> Frame:
+    return np.asarray(cv2.GaussianBlur(frame, (0, 0), rng.uniform(0.1, 0.16) * box.height), np.uint8)
+
+
+@pytest.mark.parametrize(
+    ("fault", "spoil"),
+    [
+        ("smeared", _moving),
+        ("blurred", _unfocused),
+        ("dark", SPOILS["dark"]),
+        ("glare", SPOILS["glare"]),
+        ("too_low", SPOILS["too_low"]),
+        (None, SPOILS["no_format"]),
+    ],
+)
+def test_the_fault_of_a_camera_is_what_was_drawn(fault: str | None, spoil: Spoil) -> None:
+    rng = np.random.default_rng(5)
+    found = []
+    for _ in range(20):
+        frame, box = drawn("too_low" if fault == "too_low" else "no_format", load_scheme("germany"), rng)
+        plate = Plate(box, 0.8, Reading("", "", 0.5))
+        found.append(spoilt_by(replace(plate, sight=look(spoil(frame, box, rng), plate))))
+    assert found.count(fault) >= 19  # type: ignore[arg-type]
+
+
+SEEN = Sight(brightness=0.9, glare=0.0, blur=0.7, focus=0.7, ends=0.0, edge=50.0)
 PLATE = Plate(Box(0, 0, 100, 20), 0.8, Reading("", "A123BC7", 0.5), sight=SEEN)
 
 

@@ -9,7 +9,8 @@ import pytest
 
 from plate_nets.events.sinks.base import Record
 from plate_nets.events.sinks.sqlite import SqliteSink
-from plate_nets.web.store import EventFilter, EventStore
+from plate_nets.web.event_filter import EventFilter
+from plate_nets.web.store import EventStore
 from tests.events import event
 from tests.waiting import eventually
 

@@ -9,6 +9,7 @@ import pytest
 from plate_nets.common.error_codes import OURS, WEB
 from plate_nets.countries import main_scheme
 from plate_nets.countries.designs import GROUNDS
+from plate_nets.recognition.reasons import Spoilt
 from plate_nets.types import REASON_UNITS, REASONS, Side
 from plate_nets.web.texts import LANGUAGES, load_texts, preferred
 from tests.paths import ROOT
@@ -39,7 +40,7 @@ def test_every_text_of_the_page_is_used() -> None:
     sources = [*WEB_FOLDER.glob("static/*.js"), *WEB_FOLDER.glob("templates/*.html")]
     code = "\n".join(path.read_text(encoding="utf-8") for path in sources)
     # Composed where they are used
-    tables = ("errors.", "formats.", "grounds.", "vehicles.", "sides.", "stages.", "nav.", "reasons.")
+    tables = ("errors.", "formats.", "grounds.", "vehicles.", "sides.", "stages.", "nav.", "reasons.", "advice.")
     live = ("live.state_", "live.towards", "live.away", "live.newest", "live.reconnecting")
     made = (*tables, *live, "try.download_", "try.waiting", "health.serving", "health.failing")
     unused = [key for key in keys(load_texts("en")) if not key.startswith(made) and key not in code]
@@ -51,6 +52,7 @@ def test_every_error_and_format_has_a_text() -> None:
     assert set(texts["reasons"]) == {*REASONS, *REASON_UNITS.values()} - {"%"}
     assert {each.phrase for each in (*OURS, *WEB)} <= texts["errors"].keys()
     assert {each.name for each in main_scheme().formats} <= texts["formats"].keys()
+    assert {*get_args(Spoilt), "smeared_to"} == texts["advice"].keys()
     assert set(GROUNDS) == texts["grounds"].keys()
     assert set(get_args(Side)) == texts["sides"].keys()
 

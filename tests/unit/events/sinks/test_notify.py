@@ -13,10 +13,11 @@ from typing import Any
 
 import pytest
 
+from plate_nets.common.day_hours import DayHours
 from plate_nets.common.errors import InputError, MissingExtra, SinkError
 from plate_nets.events.event import Images, PlateEvent
 from plate_nets.events.sinks.base import Notes, Record
-from plate_nets.events.sinks.notify import NotifySink, QuietHours
+from plate_nets.events.sinks.notify import NotifySink
 from plate_nets.events.sinks.recorder import Recorder
 from plate_nets.events.sinks.settings import NotifySettings
 from tests.events import event, later
@@ -92,7 +93,7 @@ def test_nobody_is_told_in_quiet_hours_of_the_camera_s_zone(receiver: Receiver) 
     zone = timezone(timedelta(hours=12, minutes=30))
     seen = replace(event(0, stage="provisional"), timestamp=event(0).timestamp.astimezone(zone))
     now = datetime(2026, 11, 22, 10, 0, tzinfo=UTC)
-    with NotifySink(url(receiver), QuietHours.parse("22:00-07:00"), now=lambda: now) as sink:
+    with NotifySink(url(receiver), DayHours.parse("22:00-07:00"), now=lambda: now) as sink:
         sink.send([record(seen)])
         now += timedelta(hours=9)
         sink.send([record(later(seen))])
@@ -106,7 +107,7 @@ def test_nobody_is_told_in_quiet_hours_of_the_camera_s_zone(receiver: Receiver) 
     [("22:00-07:00", ("22:00", "00:00", "06:59"), ("07:00", "21:59")), ("12:00-13:30", ("12:00",), ("11:59", "13:30"))],
 )
 def test_quiet_hours(hours: str, inside: tuple[str, ...], outside: tuple[str, ...]) -> None:
-    quiet = QuietHours.parse(hours)
+    quiet = DayHours.parse(hours)
     assert all(quiet.include(datetime.fromisoformat(f"2026-11-22T{each}")) for each in inside)
     assert not any(quiet.include(datetime.fromisoformat(f"2026-11-22T{each}")) for each in outside)
 

@@ -1,0 +1,56 @@
+"""A filter for events as conditions in SQL."""
+
+from dataclasses import dataclass
+
+from plate_nets.cameras.list_entries import normalize
+from plate_nets.cameras.privacy import is_hash
+
+WILD = frozenset("*?")
+_AFTER_ALL = chr(0x10FFFF)
+
+Condition = tuple[str, list[str]]
+"""SQL, and the values of its parameters. A condition on a text has ``{0}`` for the column."""
+
+
+@dataclass(frozen=True)
+class EventFilter:
+    """A filter for events; empty fields match any.
+
+    ``text``: of the plate, with the wild cards ``*`` and ``?``; without them, the beginning of the text; or a hash.
+    ``distance``: edits by which it may differ; above 0, wild cards have no meaning. ``since`` and ``until``: times in
+    the store's format.
+    """
+
+    text: str = ""
+    distance: int = 0
+    camera: str = ""
+    list: str = ""
+    since: str = ""
+    until: str = ""
+
+    @property
+    def stored_text(self) -> str:
+        """The text as in the store."""
+        return self.text if is_hash(self.text) else normalize(self.text)
+
+    def conditions(self) -> Condition:
+        """All but the text -> the conditions on an event."""
+        given = [
+            ("camera_id = ?", self.camera),
+            ("lists <> '[]' AND EXISTS (SELECT 1 FROM json_each(lists) WHERE value = ?)", self.list),
+            ("timestamp >= ?", self.since),
+            ("timestamp < ?", self.until),
+        ]
+        used = [(condition, value) for condition, value in given if value]
+        return " AND ".join(condition for condition, _ in used) or "TRUE", [value for _, value in used]
+
+
+def pattern(text: str) -> Condition:
+    """A text with wild cards -> a condition on a text, using the index up to the first wild card."""
+    wild = next((at for at, sign in enumerate(text) if sign in WILD), len(text))
+    prefix = text[:wild]
+    conditions, values = ["{0} >= ? AND {0} < ?"], [prefix, prefix + _AFTER_ALL]
+    if wild < len(text):
+        conditions.append("{0} GLOB ?")
+        values.append(text.replace("[", "[[]"))
+    return " AND ".join(conditions), values
