@@ -101,7 +101,7 @@ bench: .venv/all.stamp $(MODELS) ## measure docs/explanation/performance.md agai
 	@$(BIN)/python -m benchmarks --plates 1 --rate 15 --seconds 10 --json out/bench/open_load.json
 	@$(BIN)/python -m benchmarks --overload --plates 1 --seconds 10 --json out/bench/overload.json
 	@$(BIN)/python -m benchmarks --networks --seconds 4 --json out/bench/networks.json
-	@$(BIN)/python -m training.detector.speed --json out/bench/detector.json
+	@$(BIN)/python -m benchmarks.detector --json out/bench/detector.json
 	@$(BIN)/python -m benchmarks.report out/bench docs/explanation/performance.md
 
 .PHONY: check

@@ -9,7 +9,6 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from plate_nets.common.errors import DatasetError
 from plate_nets.countries import main_scheme
 from plate_nets.networks.checkpoint import load_weights, read_metadata, save_weights
 from plate_nets.networks.runtimes.quantization import RANGES
@@ -20,7 +19,7 @@ from training.__main__ import main
 from training.detector.draw import objects_of
 from training.detector.loss import DOUBTFUL, head_loss
 from training.detector.names import to_package
-from training.detector.objects import KINDS, Objects, read_objects, write_objects
+from training.detector.objects import KINDS, Objects, kept
 from training.detector.trainer import fresh
 from training.detector.views import SHAPES, Example, Views, example, within
 from training.synthesis.scene import render_scene
@@ -39,23 +38,19 @@ def objects() -> Objects:
     )
 
 
-def test_written_objects_are_read_back(objects: Objects, tmp_path: Path) -> None:
-    write_objects(tmp_path / "photos.csv", {"a.jpg": objects, "b.jpg": Objects()})
-    found = read_objects(tmp_path / "photos.csv")
-    assert found.keys() == {"a.jpg"}
+def test_objects_are_found_once_and_kept(objects: Objects, tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def find(name: str) -> Objects:
+        asked.append(name)
+        return objects if name == "a.jpg" else Objects()
+
+    for names in (["a.jpg"], ["a.jpg", "b.jpg"]):
+        found = kept(tmp_path / "photos.json", names, find)
+    assert asked == ["a.jpg", "b.jpg"] and not found["b.jpg"].rows
     assert [KINDS[kind] for kind in found["a.jpg"].kinds] == ["plate", "bus", "car"]
     np.testing.assert_allclose(found["a.jpg"].boxes, objects.boxes)
     np.testing.assert_allclose(found["a.jpg"].scores, objects.scores)
-
-
-@pytest.mark.parametrize(
-    "row", ["a.jpg,tram,0,0,9,9,1", "a.jpg,car,0,0,0,9,1", "a.jpg,car,0,0,9,9,2", "a.jpg,car,x,0,9,9,1"]
-)
-def test_objects_that_cannot_be_used_are_named(row: str, tmp_path: Path) -> None:
-    path = tmp_path / "photos.csv"
-    path.write_text(f"file,kind,xmin,ymin,xmax,ymax,score\n{row}\n", encoding="utf-8")
-    with pytest.raises(DatasetError, match=r"photos\.csv:2 \(a\.jpg\)"):
-        read_objects(path)
 
 
 def test_taught_objects_become_targets_doubtful_or_dropped() -> None:

@@ -4,11 +4,9 @@ Three kinds: full-HD streets with traffic and plates of 4 to 40 px, coded as by 
 plates of every size and look-alikes, without a car (`training.detector.drawn`).
 """
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from rich.progress import track
 
 from plate_nets.countries import main_scheme
 from plate_nets.evaluation.coding import code_h264, code_jpeg
@@ -16,15 +14,11 @@ from plate_nets.recognition.geometry import clip
 from plate_nets.recognition.overlap import inside
 from plate_nets.types import Boxes, Frame
 from training.detector.drawn import draw_any_picture
-from training.detector.objects import PLATE, Objects, read_objects, write_objects
+from training.detector.objects import PLATE, Objects, kept
 from training.picture_file import save_picture
 from training.synthesis.scene import Scene, render_scene
 
-OBJECTS = "objects.csv"
-"""The file beside the folder of pictures."""
 FULL_HD = (1920, 1080)
-EVERY = 20
-"""Pictures between two writes of the file."""
 _CAR = "car"
 _MOST, _REACH = 12, 45.0
 """Maximum number of cars in a street, and distance of the farthest, m."""
@@ -66,30 +60,17 @@ def alone(rng: np.random.Generator) -> tuple[Frame, Objects]:
     return frame, Objects.of((PLATE, box, 1.0) for box in plates.tolist())
 
 
-def drawn(folder: Path, streets: int, others: int, seed: int) -> Iterator[tuple[str, Objects]]:
-    """Draw pictures into ``folder/images``, each a function of (seed, number) -> its name and objects.
-
-    Existing pictures that `OBJECTS` lists are not drawn again.
-    """
+def draw(folder: Path, streets: int, others: int, seed: int) -> dict[str, Objects]:
+    """Draw the training pictures of a folder, each a function of (seed, number) -> their objects, by file name."""
     images = folder / "images"
     images.mkdir(parents=True, exist_ok=True)
-    known = read_objects(folder / OBJECTS) if (folder / OBJECTS).is_file() else {}
-    draws = [(f"street_{number:04d}.jpg", traffic, (seed, 0, number)) for number in range(streets)]
-    draws += [(f"alone_{number:04d}.jpg", alone, (seed, 1, number)) for number in range(others)]
-    for name, draw, seeds in draws:
-        if name in known and (images / name).is_file():
-            yield name, known[name]
-            continue
-        frame, objects = draw(np.random.default_rng(seeds))
+    draws = {f"street_{number:04d}.jpg": (traffic, (seed, 0, number)) for number in range(streets)}
+    draws |= {f"alone_{number:04d}.jpg": (alone, (seed, 1, number)) for number in range(others)}
+
+    def drawn(name: str) -> Objects:
+        make, seeds = draws[name]
+        frame, objects = make(np.random.default_rng(seeds))
         save_picture(images / name, frame)
-        yield name, objects
+        return objects
 
-
-def draw(folder: Path, streets: int, others: int, seed: int) -> dict[str, Objects]:
-    """Draw the training pictures of a folder -> their objects, by file name; those of an interrupted run are kept."""
-    found: dict[str, Objects] = {}
-    for name, objects in track(drawn(folder, streets, others, seed), "drawing", total=streets + others):
-        found[name] = objects
-        if len(found) % EVERY == 0 or len(found) == streets + others:
-            write_objects(folder / OBJECTS, found)
-    return found
+    return kept(folder / "objects.json", list(draws), drawn)

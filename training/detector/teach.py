@@ -13,7 +13,6 @@ import numpy as np
 import openvino
 import torch
 from numpy.typing import NDArray
-from rich.progress import track
 from safetensors.torch import load_file
 
 from plate_nets.common.errors import WeightsError
@@ -30,15 +29,13 @@ from plate_nets.recognition.geometry import Letterbox, clip
 from plate_nets.recognition.overlap import iou
 from plate_nets.types import VEHICLES, Frame
 from training.detector.names import from_package
-from training.detector.objects import PLATE, Objects, read_objects, write_objects
+from training.detector.objects import PLATE, Objects, kept
 
 LONG_SIDES, PLATE_LONG_SIDES = (320, 640, 1280), (640, 1280)
 """Long sides of the teachers' inputs, px."""
 COCO = (2, 7, 5, 3)
 """The teacher's classes for `VEHICLES`."""
 _CLASSES = 80
-EVERY = 50
-"""Photos between two writes of the file."""
 _LEAST = 0.1
 """Minimum score of a written object."""
 _OVERLAPPING = 0.6
@@ -119,11 +116,10 @@ class PlateTeacher:
 
 def teach(folder: Path, teachers: Sequence[Callable[[Frame], Objects]], path: Path) -> dict[str, Objects]:
     """Label the vehicles and plates of the photos in a folder -> what was found, by file name; ``path`` keeps it."""
-    found = read_objects(path) if path.is_file() else {}
-    unknown = [photo for photo in pictures_below(folder) if photo.name not in found]
-    for number, photo in enumerate(track(unknown, folder.name)):
-        frame = read_photo(photo)
-        found[photo.name] = sum((teacher(frame) for teacher in teachers), Objects())
-        if number % EVERY == 0 or photo is unknown[-1]:
-            write_objects(path, found)
-    return found
+    photos = {photo.name: photo for photo in pictures_below(folder)}
+
+    def named(name: str) -> Objects:
+        frame = read_photo(photos[name])
+        return sum((teacher(frame) for teacher in teachers), Objects())
+
+    return kept(path, list(photos), named)

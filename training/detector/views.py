@@ -79,12 +79,8 @@ def example(photo: Path, taught: Objects, labelled: Boxes, complete: bool) -> Ex
 
 def of_photos(pictures: Sequence[Picture], taught: Mapping[str, Mapping[str, Objects]]) -> list[Example]:
     """Labelled photos, and the teachers' objects by folder and file name -> examples."""
-    return [
-        example(
-            each.photo, taught[each.photo.parent.parent.name].get(each.photo.name, Objects()), each.boxes, each.complete
-        )
-        for each in pictures
-    ]
+    named = (taught.get(each.photo.parent.parent.name, {}).get(each.photo.name, Objects()) for each in pictures)
+    return [example(each.photo, own, each.boxes, each.complete) for each, own in zip(pictures, named, strict=True)]
 
 
 def of_drawn(folder: Path, objects: Mapping[str, Objects]) -> tuple[list[Example], list[Example]]:

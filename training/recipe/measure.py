@@ -14,7 +14,7 @@ from plate_nets.countries.designs import DESIGNS
 from plate_nets.evaluation.dataset import Label
 from plate_nets.evaluation.detection_metrics import found
 from plate_nets.evaluation.evaluate import evaluate_given
-from plate_nets.evaluation.reading_metrics import Share, summarize
+from plate_nets.evaluation.reading_metrics import ReadPlate, Share, summarize
 from plate_nets.networks.registry import NETWORKS
 from plate_nets.networks.runtimes.networks import Networks, default_repository, first_versions, load_converted
 from plate_nets.networks.runtimes.torchscript import forward
@@ -26,7 +26,6 @@ from training.corners.trainer import CornerTrainer
 from training.corners.validation import errors_on, load_corners
 from training.country.trainer import CountryTrainer, answers, shares
 from training.detector.trainer import Detection, measured
-from training.reader.lookalikes import worst
 from training.reader.real import Example, by_photo
 from training.recipe.detector import known_plates
 from training.recipe.prepare import Examples
@@ -117,6 +116,12 @@ def measure_reader(reader: TrainedReader, examples: Examples) -> dict[str, Measu
     return of_sets
 
 
+def worst(plates: Sequence[ReadPlate], count: int) -> list[int]:
+    """The rows of the worst plates: first those with a wrong best reading, then the least certain ones."""
+    badness = [(each.best == each.label, each.reading.confidence if each.reading else 0.0) for each in plates]
+    return sorted(range(len(plates)), key=badness.__getitem__)[:count]
+
+
 def measure_country(recipe: CountryRecipe, folder: Path, examples: Examples) -> dict[str, Measured]:
     """How well the CountryNet of a folder knows plates of data sets, and drawn ones."""
     schemes = load_schemes(recipe.scheme)
@@ -150,8 +155,8 @@ def measure_detector(recipe: DetectorRecipe, folder: Path, root: Path) -> dict[s
     network = NETWORKS[YOLO.name].load(main_scheme(), folder / Detection.file)
     assert isinstance(network, YOLOv5n)
     found_in = {}
-    for name, looks in known_plates(recipe, root).items():
-        hits = found(measured(network, looks)[0], DetectionSettings().score_threshold)
+    for name, photos in known_plates(recipe, root).items():
+        hits = found(measured(network, photos)[0], DetectionSettings().score_threshold)
         found_in[name] = Measured({"found": Share(int(hits.sum()), len(hits))}, [])
     return found_in
 
