@@ -19,7 +19,7 @@ from training.checkpoint import TrainingState
 from training.country import samples
 from training.country.samples import NOT_KNOWN, CountryBatch, Samples, drawn_formats, load_real
 from training.country.trainer import CountryTrainer, known_crops
-from training.reader.real import Example
+from training.real import Example
 from training.recipe.prepare import prepared
 from training.recipe.recipe import DataSet
 

@@ -5,11 +5,11 @@ import pytest
 
 from tests.real_plates import RUSSIA, drawn
 from training.reader.covered import can_cover, cover
-from training.reader.real import RealPlate
 from training.reader.samples import Samples
+from training.real import RealPlate
 from training.recipe.recipe import Mixture
-from training.synthesis.camera import take_photo
-from training.synthesis.far import HIGHEST, LOWEST, draw_far_height, soften
+from training.synthesis.camera import soften, take_photo
+from training.synthesis.crops import HEIGHTS, Sight, draw_height
 
 
 @pytest.mark.parametrize("text", ["B126EK78", "B126EK178", "AB12377"])
@@ -34,10 +34,15 @@ def test_a_plate_whose_symbols_cannot_be_placed_stays_as_it_is() -> None:
     assert cover(RUSSIA, foreign, np.random.default_rng(0)) is foreign
 
 
-def test_far_plates_have_few_pixels_and_keep_their_place() -> None:
+@pytest.mark.parametrize("sight", HEIGHTS)
+def test_plates_of_all_heights_are_drawn(sight: Sight) -> None:
+    rng, (lowest, highest) = np.random.default_rng(0), HEIGHTS[sight]
+    heights = [draw_height(rng, sight) for _ in range(300)]
+    assert lowest <= min(heights) < 1.1 * lowest and 0.9 * highest < max(heights) <= highest
+
+
+def test_far_plates_keep_their_place() -> None:
     rng = np.random.default_rng(0)
-    heights = [draw_far_height(rng) for _ in range(200)]
-    assert LOWEST <= min(heights) < LOWEST + 1 and HIGHEST - 2 < max(heights) <= HIGHEST
     plate = drawn("B126EK78")
     target = np.array([[8, 8], [45, 8], [45, 16], [8, 16]], np.float32)
     photos = [soften(take_photo(plate.picture, plate.corners, target, (53, 24), rng, 0.0), rng) for _ in range(30)]

@@ -16,7 +16,7 @@ from plate_nets.networks.yolov5 import ANCHORS, Detect, YOLOv5n
 from tests.commands import invoke
 from tests.frames import Placed, compose
 from training.__main__ import main
-from training.detector.draw import objects_of
+from training.detector.drawn import objects_of
 from training.detector.loss import DOUBTFUL, head_loss
 from training.detector.names import to_package
 from training.detector.objects import KINDS, Objects, kept

@@ -6,8 +6,7 @@ from plate_nets.types import Frame
 from tests.real_plates import RUSSIA, drawn
 from training.reader.samples import Samples
 from training.recipe.recipe import Mixture
-from training.synthesis.camera import take_photo
-from training.synthesis.far import MOVING_HIGHEST, MOVING_LOWEST, draw_moving_height, smear
+from training.synthesis.camera import smear, take_photo
 
 
 def photos(moving: bool) -> list[Frame]:
@@ -31,13 +30,6 @@ def test_movement_smears_a_plate_more_down_than_along_and_leaves_it_in_its_place
     inside = np.mean([each[27:33, 30:130] for each in moving])
     outside = np.mean([each[:, :8] for each in moving])
     assert inside > outside + 30, "the white plate lies where it was asked for"
-
-
-def test_smeared_plates_are_higher_than_distant_ones() -> None:
-    rng = np.random.default_rng(0)
-    heights = [draw_moving_height(rng) for _ in range(200)]
-    assert MOVING_LOWEST <= min(heights) < MOVING_LOWEST + 1
-    assert MOVING_HIGHEST - 3 < max(heights) <= MOVING_HIGHEST
 
 
 def test_smeared_plates_are_among_the_samples_and_a_batch_depends_only_on_its_step() -> None:

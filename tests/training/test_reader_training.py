@@ -18,11 +18,11 @@ from plate_nets.recognition.geometry import normalized
 from plate_nets.recognition.rectification import RectificationSettings, straighten
 from plate_nets.types import Reading
 from training.loop import Budget
-from training.reader.real import RealPlate, load_foreign, load_real, readable
 from training.reader.samples import Samples, source_shares
 from training.reader.state import Reader, ReaderState
 from training.reader.trainer import ReaderTrainer, ctc_loss, save_reader
 from training.reader.validation import best_paths, load_crops
+from training.real import RealPlate, cut_outs, readable
 from training.recipe.measure import worst
 from training.recipe.prepare import prepared
 from training.recipe.recipe import DataSet, Mixture
@@ -62,7 +62,7 @@ def test_real_plates_and_empty_regions_are_among_the_samples() -> None:
 
 
 def test_plates_of_other_countries_have_empty_texts(dataset: Path, tmp_path: Path) -> None:
-    foreign = load_foreign(prepared(RUSSIA, dataset, DataSet(use="foreign"), tmp_path))
+    foreign = [plate for _, plate in cut_outs(prepared(RUSSIA, dataset, DataSet(use="foreign"), tmp_path))]
     assert len(foreign) == 12
     mixture = Mixture(real=0, empty=0, foreign=0.5)
     batch = Samples(RUSSIA, [], [], batch=40, seed=0, mixture=mixture, foreign=foreign)[0]
@@ -107,14 +107,14 @@ def test_short_plates_of_a_country_without_two_lines_are_cut_as_one(tmp_path: Pa
     rows = ["file,xmin,ymin,xmax,ymax,text,x1,y1,x2,y2,x3,y3,x4,y4,country"]
     for name, country in (("us.png", "us"), ("br.png", "br"), ("none.png", "")):
         cv2.imwrite(str(tmp_path / "images" / name), photo)
-        rows.append(f"{name},30,15,130,65,ABC1234,30,15,130,15,130,65,30,65,{country}")
+        rows.append(f"{name},30,15,130,63,ABC1234,30,15,130,15,130,63,30,63,{country}")
     (tmp_path / "labels.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
     latin = load_scheme("latin")
     examples = prepared(latin, tmp_path, DataSet(held_out=0), tmp_path / "out")
-    plates, _ = load_real(examples)
+    plates = [plate for _, plate in cut_outs(examples)]
     assert [(plate.lines, plate.source) for plate in plates] == [(lines, tmp_path.name) for lines in (1, 2, 2)]
     american, brazilian, unknown = load_crops(latin, examples).crops
-    quad = np.array([[30, 15], [130, 15], [130, 65], [30, 65]], np.float32)
+    quad = np.array([[30, 15], [130, 15], [130, 63], [30, 63]], np.float32)
     np.testing.assert_array_equal(american, normalized([straighten(photo, quad, 1, RectificationSettings())])[0])
     np.testing.assert_array_equal(brazilian, normalized([straighten(photo, quad, 2, RectificationSettings())])[0])
     np.testing.assert_array_equal(unknown, brazilian)

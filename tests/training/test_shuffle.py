@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from tests.real_plates import RUSSIA, drawn
-from training.reader.real import RealPlate
 from training.reader.shuffle import can_shuffle, shuffle
+from training.real import RealPlate
 
 TEXT = "B126EK78"
 

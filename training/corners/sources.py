@@ -1,33 +1,25 @@
 """Sources of training windows: cut-outs of labelled photos, and plates drawn onto them or on their own."""
 
-import re
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.countries import main_scheme
-from plate_nets.evaluation.coding import reduced
-from plate_nets.evaluation.dataset import Label, read_photo
-from plate_nets.recognition.quads import Quad, quad_size
-from plate_nets.recognition.rectification import order_corners
+from plate_nets.countries import load_scheme, main_scheme
+from plate_nets.recognition.quads import Quad
 from plate_nets.types import Frame
+from training.real import WIDE, Example, cut_outs, rates
 from training.synthesis import drawn_plate, plates, texts
 from training.synthesis.drawing import paste, rounded
 from training.synthesis.layouts.layout import HEIGHT, WIDTH
 from training.synthesis.perspective import stretched
-from training.synthesis.scene import foreign_plate
+from training.synthesis.scene import FOREIGN
 
-CONTEXT = 0.85
-"""Surroundings kept around a plate, in widths of its box, on each side."""
-STORED_HEIGHT = 44.0
-"""Maximum height of stored plates, px: more than the network ever sees."""
 _SCALE = 0.45
 """Scale at which plates are drawn, px/mm."""
-_VANITY = re.compile(r"[A-Z](000|111|222|333|444|555|666|777|888|999)|([A-Z])\d{3}\2\2")
+_ABROAD = 0.15
+"""Share of plates of other countries among those drawn over real ones."""
 
 
 @dataclass(frozen=True)
@@ -47,40 +39,14 @@ class Source:
     plain: bool = False
 
 
-def load_sources(photos: Iterable[tuple[Path, Sequence[Label]]]) -> tuple[list[Source], NDArray[np.float64]]:
-    """Labelled photos -> a cut-out for each plate with labelled corners, and the chance to draw each, (N,).
-
-    Vanity plates and plates photographed often are over-represented, so their chances are lower.
+def load_sources(examples: Iterable[Example]) -> tuple[list[Source], NDArray[np.float64]]:
+    """Plates -> those with known corners, and how often to draw each, (N,).
 
     Raises:
         DatasetError: a photo does not open.
     """
-    sources: list[Source] = []
-    labelled: list[str] = []
-    for path, labels in photos:
-        if known := [label for label in labels if label.quad is not None]:
-            photo = read_photo(path)
-            sources += [cut_out(photo, label) for label in known]
-            labelled += [label.text for label in known]
-    counts = Counter(labelled)
-    weights = np.array([(0.4 if _VANITY.match(text) else 1.0) / counts[text] ** 0.5 for text in labelled], np.float64)
-    return sources, weights / max(float(weights.sum()), 1e-9)
-
-
-def cut_out(photo: Frame, label: Label) -> Source:
-    """Cut out a labelled plate with its surroundings, reduced if it is higher than needed."""
-    assert label.quad is not None
-    quad = order_corners(label.quad)
-    (left, top), (right, bottom) = quad.min(axis=0), quad.max(axis=0)
-    pad = CONTEXT * max(right - left, 2 * (bottom - top))
-    height, width = photo.shape[:2]
-    x0, y0 = max(0, int(left - pad)), max(0, int(top - 0.7 * pad))
-    x1, y1 = min(width, int(right + pad) + 1), min(height, int(bottom + 0.7 * pad) + 1)
-    picture = photo[y0:y1, x0:x1]
-    corners = np.asarray(quad - [x0, y0], np.float32)
-    small = reduced(picture, STORED_HEIGHT / max(float(quad_size(corners[None])[0][0]), 1.0))
-    corners = (corners * (small.shape[1] / picture.shape[1], small.shape[0] / picture.shape[0])).astype(np.float32)
-    return Source(np.ascontiguousarray(small), corners, corners)
+    plates = [plate for _, plate in cut_outs(examples, lambda each: each.label.quad is not None, WIDE)]
+    return [Source(each.picture, each.corners, each.corners) for each in plates], rates(main_scheme(), plates)
 
 
 def drawn_source(rng: np.random.Generator) -> Source:
@@ -96,18 +62,14 @@ def replaced(source: Source, rng: np.random.Generator, two_lines: float = 0.35) 
     ``two_lines``: the share of plates of two lines. They are drawn larger, so that they cover the old one.
     """
     draw = rng.random()
-    x = y = 1.0
     if draw < two_lines:
         scheme = main_scheme().by_lines[2]
-        kind, text = texts.sample_text(scheme, rng)
-        flat = plates.draw(scheme, kind, text, rng, _SCALE)
-        x = float(rng.uniform(0.98, 1.3))
-        y = x * (flat.shape[0] / flat.shape[1]) * (WIDTH / HEIGHT)
-    elif draw < two_lines + 0.15:
-        flat = foreign_plate(rng)
     else:
-        kind, text = texts.sample_text(main_scheme().by_lines[1], rng)
-        flat = plates.draw(main_scheme(), kind, text, rng, _SCALE)
+        scheme = (load_scheme(FOREIGN) if draw < two_lines + _ABROAD else main_scheme()).by_lines[1]
+    kind, text = texts.sample_text(scheme, rng)
+    flat = plates.draw(scheme, kind, text, rng, _SCALE)
+    x = float(rng.uniform(0.98, 1.3)) if draw < two_lines else 1.0
+    y = x * (flat.shape[0] / flat.shape[1]) * (WIDTH / HEIGHT)
     height, width = flat.shape[:2]
     quad = stretched(source.base, x, y)
     picture = source.picture.copy()

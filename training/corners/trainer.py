@@ -1,19 +1,30 @@
 """Trains CornerNet to vote for the corners, and to predict its error."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
 import torch
-from torch import Tensor
+from numpy.typing import NDArray
+from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils.tensorboard.writer import SummaryWriter
 
+from plate_nets.evaluation.corner_metrics import corner_errors
+from plate_nets.evaluation.dataset import read_photo
+from plate_nets.evaluation.evaluate import boxes_of
 from plate_nets.networks.corners import CornerNet
+from plate_nets.networks.runtimes.torchscript import forward
+from plate_nets.recognition.corners import CornerFinder
+from plate_nets.recognition.quads import Quads
+from plate_nets.recognition.rectification import order_corners
+from plate_nets.types import Boxes, Frame
 from training.checkpoint import DECAY, TrainingState
 from training.corners.samples import Batch
-from training.corners.validation import LabelledCorners, errors_on
 from training.loop import Trainer, mixed_precision
+from training.real import Example, by_photo
 
 _VOTES = 0.3
 """Weight of each vote's own error beside that of their mean; it makes the votes that count agree."""
@@ -30,6 +41,20 @@ def corner_state(device: torch.device, weights: Path | None = None, decay: float
     if weights:
         state.take_over(weights)
     return state
+
+
+@dataclass(frozen=True)
+class LabelledCorners:
+    """A photo, the boxes (N, 4) to start from, and the labelled corners (N, 4, 2), px."""
+
+    path: Path
+    boxes: Boxes
+    quads: Quads
+
+    @cached_property
+    def photo(self) -> Frame:
+        """The photo, which is kept for the next validation."""
+        return read_photo(self.path)
 
 
 class CornerTrainer(Trainer[TrainingState[CornerNet], Batch, Sequence[LabelledCorners]]):
@@ -85,3 +110,22 @@ def corner_loss(points: Tensor, weights: Tensor, error: Tensor, corners: Tensor,
     likelihood = (distance * torch.exp(-error[:, 0]) + error[:, 0]).mean()
     loss: Tensor = main + _VOTES * agreed + _QUALITY * likelihood
     return loss
+
+
+def load_corners(examples: Iterable[Example]) -> list[LabelledCorners]:
+    """The plates with labelled corners, and their boxes, by photo."""
+    return [
+        LabelledCorners(
+            path,
+            boxes_of(each.label for each in known),
+            np.stack([order_corners(each.label.quad) for each in known if each.label.quad is not None]),
+        )
+        for path, known in by_photo(each for each in examples if each.label.quad is not None)
+    ]
+
+
+def errors_on(network: nn.Module, labelled: Iterable[LabelledCorners]) -> NDArray[np.float32]:
+    """The errors (N, 4) of all corners found from the labelled boxes by a network in evaluation mode."""
+    finder = CornerFinder(partial(forward, network))
+    found = [corner_errors(finder.find(each.photo, each.boxes).quads, each.quads) for each in labelled]
+    return np.concatenate([np.empty((0, 4), np.float32), *found])

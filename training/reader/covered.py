@@ -9,11 +9,10 @@ import cv2
 import numpy as np
 
 from plate_nets.countries import PlateScheme
-from plate_nets.types import Frame
-from training.reader.real import RealPlate
 from training.reader.shuffle import layout_of_text
+from training.real import RealPlate
 from training.synthesis.camera import edge_height
-from training.synthesis.layouts.layout import PlateLayout
+from training.synthesis.drawing import blend
 
 _LOWER_PART = 0.3
 """Of the covered plates: share whose lower part is hidden, across all symbols."""
@@ -29,14 +28,12 @@ def can_cover(scheme: PlateScheme, plate: RealPlate) -> bool:
 
 
 def cover(scheme: PlateScheme, plate: RealPlate, rng: np.random.Generator) -> RealPlate:
-    """The plate with one or more symbols hidden, and the text without them."""
+    """The plate with one or more symbols hidden under one colour, and the text without them."""
     found = layout_of_text(scheme, plate.text)
     if found is None:
         return plate
-    _, layout = found
-    count = len(plate.text)
-    kind = rng.random()
-    first = int(rng.integers(count))
+    layout, count = found[1], len(plate.text)
+    kind, first = rng.random(), int(rng.integers(count))
     last = min(first + int(rng.random() < 0.4), count - 1)
     if kind < _LOWER_PART:
         first, last = 0, count - 1
@@ -46,44 +43,18 @@ def cover(scheme: PlateScheme, plate: RealPlate, rng: np.random.Generator) -> Re
     while scheme.is_plate(rest):  # for example a region without its third digit: hide its neighbour too
         first = max(0, first - 1)
         rest = rest[:first] + rest[first + 1 :]
-    area = _area(layout, first, last, kind < _LOWER_PART, rng)
-    return replace(plate, picture=_painted(plate, layout, area, rng), text=rest)
-
-
-def _area(
-    layout: PlateLayout, first: int, last: int, lower_part: bool, rng: np.random.Generator
-) -> tuple[float, float, float, float]:
-    """Left, top, right, bottom of the cover over the slots ``first`` to ``last``, mm of the plate's front."""
     slots = layout.slots[first : last + 1]
     side = 0.36 * max(slot.height for slot in slots)
-    left, right = slots[0].x - side, slots[-1].x + side
-    if last == len(layout.slots) - 1:
-        right = layout.width + 30
-    if first == 0:
-        left = -30
-    top = -rng.uniform(5, 40)
-    if lower_part:
-        slot = layout.slots[0]
-        top = slot.baseline - slot.height * rng.uniform(0.5, 1.1)
-    return left, float(top), right, layout.height + float(rng.uniform(5, 40))
-
-
-def _painted(
-    plate: RealPlate, layout: PlateLayout, area: tuple[float, float, float, float], rng: np.random.Generator
-) -> Frame:
-    """The plate's picture with an area of its front painted over in one colour, its edge hard or soft."""
-    left, top, right, bottom = area
+    left = -30 if first == 0 else slots[0].x - side
+    right = layout.width + 30 if last == count - 1 else slots[-1].x + side
+    top, bottom = -rng.uniform(5, 40), layout.height + rng.uniform(5, 40)
+    if kind < _LOWER_PART:
+        top = slots[0].baseline - slots[0].height * rng.uniform(0.5, 1.1)
     front = np.array([[0, 0], [layout.width, 0], [layout.width, layout.height], [0, layout.height]], np.float32)
-    transform = cv2.getPerspectiveTransform(front, np.ascontiguousarray(plate.corners, np.float32))
-    lean = rng.normal(0, 6)
-    outline = np.array([[[left + lean, top], [right + lean, top], [right - lean, bottom], [left - lean, bottom]]])
-    points = cv2.perspectiveTransform(outline.astype(np.float32), transform)[0]
-    mask = np.zeros(plate.picture.shape[:2], np.float32)
-    cv2.fillPoly(mask, [np.round(points * 16).astype(np.int32)], (1.0,), cv2.LINE_AA, 4)
-    height = edge_height(plate.corners)
-    if rng.random() < _SOFT:
-        mask = np.asarray(cv2.GaussianBlur(mask, (0, 0), max(0.3, 0.05 * height)), np.float32)
-    colour = rng.uniform(15, 240) + rng.normal(0, 12, 3)
-    grain = rng.normal(0, rng.uniform(1, 12), (*mask.shape, 1))
-    paint = np.clip(colour + grain + np.linspace(-1, 1, len(mask))[:, None, None] * rng.normal(0, 25), 0, 255)
-    return np.asarray(plate.picture * (1 - mask[:, :, None]) + paint * mask[:, :, None]).astype(np.uint8)
+    outline = np.array([[[left, top], [right, top], [right, bottom], [left, bottom]]], np.float32)
+    outline[..., 0] += rng.normal(0, 6) * np.array([1, 1, -1, -1])
+    points = cv2.perspectiveTransform(outline, cv2.getPerspectiveTransform(front, plate.corners))[0]
+    soft = max(0.31, 0.05 * edge_height(plate.corners)) if rng.random() < _SOFT else 0.0
+    picture = plate.picture.copy()
+    blend(picture, np.asarray(points, np.float32), tuple(rng.uniform(15, 240) + rng.normal(0, 12, 3)), 1.0, soft)
+    return replace(plate, picture=picture, text=rest)

@@ -14,7 +14,7 @@ import numpy as np
 from plate_nets.countries import PlateScheme
 from plate_nets.countries.scheme import Fit
 from plate_nets.types import Frame
-from training.reader.real import RealPlate
+from training.real import RealPlate
 from training.synthesis.camera import edge_height
 from training.synthesis.layouts import layouts
 from training.synthesis.layouts.layout import HEIGHT, WIDTH, PlateLayout, Slot

@@ -8,13 +8,8 @@ import torch
 from torch import nn
 
 from plate_nets.countries import PlateScheme
-from plate_nets.evaluation.dataset import read_photo
-from plate_nets.evaluation.evaluate import boxes_of
-from plate_nets.recognition.detection import DetectionSettings
-from plate_nets.recognition.quads import lines_of
-from plate_nets.recognition.rectification import crop_rectified, order_corners
 from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, Crops
-from training.reader.real import Example, by_photo
+from training.real import Example, cut_outs
 
 
 @dataclass(frozen=True)
@@ -26,16 +21,11 @@ class LabelledCrops:
 
 
 def load_crops(scheme: PlateScheme, examples: Iterable[Example]) -> LabelledCrops:
-    """Plates with a text, cropped along their corners, or with the detector's margin if only their boxes are known."""
+    """Plates with a text, as the server cuts them."""
     crops, texts = [np.empty((0, 3, CROP_HEIGHT, CROP_WIDTH), np.float32)], []
-    margin = DetectionSettings().crop_margin
-    unknown = np.full((4, 2), np.nan, np.float32)
-    for path, known in by_photo(each for each in examples if each.label.text):
-        labels = [each.label for each in known]
-        corners = np.stack([unknown if each.quad is None else order_corners(each.quad) for each in labels])
-        lines = np.minimum(lines_of(corners), [each.lines for each in known])
-        crops.append(crop_rectified(read_photo(path), corners, boxes_of(labels), lines, margin))
-        texts += [scheme.spelled(each.symbols) for each in known]
+    for each, plate in cut_outs(examples, lambda each: bool(each.label.text)):
+        crops.append(plate.crop()[None])
+        texts.append(scheme.spelled(each.symbols))
     return LabelledCrops(np.concatenate(crops), texts)
 
 

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from training.detector.draw import draw
+from training.detector.drawn import draw
 from training.detector.pictures import pictures_of, split_photos
 from training.detector.teach import PlateTeacher, VehicleTeacher, teach
 from training.detector.views import Example, Views, of_drawn, of_photos

@@ -6,7 +6,6 @@ from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
-import torch
 
 from plate_nets.contract import CORNERS, COUNTRY, STN, YOLO, reader_network
 from plate_nets.countries import PlateScheme, load_scheme, load_schemes, main_scheme
@@ -22,15 +21,14 @@ from plate_nets.networks.yolov5 import YOLOv5n
 from plate_nets.recognition.detection import DetectionSettings
 from plate_nets.recognition.local import LocalReader
 from plate_nets.types import Crops
-from training.corners.trainer import CornerTrainer
-from training.corners.validation import errors_on, load_corners
-from training.country.trainer import CountryTrainer, answers, shares
+from training.corners.trainer import CornerTrainer, errors_on, load_corners
+from training.country.trainer import CountryTrainer, shares
 from training.detector.trainer import Detection, measured
-from training.reader.real import Example, by_photo
+from training.real import Example, by_photo
 from training.recipe.detector import known_plates
 from training.recipe.prepare import Examples
 from training.recipe.recipe import DRAWN, CountryRecipe, DetectorRecipe, ReaderRecipe, drawings
-from training.recipe.train import known_sets, labelled
+from training.recipe.train import known_sets
 
 NEAR = 0.15
 """Maximum error of a corner that is near, in plate heights."""
@@ -128,7 +126,7 @@ def measure_country(recipe: CountryRecipe, folder: Path, examples: Examples) -> 
     network = NETWORKS[COUNTRY.name].load(schemes[0], folder / CountryTrainer.file)
     of_sets = {}
     for name, known in known_sets(schemes, examples).items():
-        logits = answers(network, known, torch.device("cpu"))
+        logits = forward(network, known.crops)
         designs = logits[:, : len(DESIGNS)]
         chances = np.exp(designs - designs.max(1, keepdims=True))
         sure = chances.max(1) / chances.sum(1)
@@ -145,7 +143,7 @@ def measure_corners(folder: Path, examples: Examples) -> dict[str, Measured]:
     network = NETWORKS[CORNERS.name].load(main_scheme(), folder / CornerTrainer.file)
     of_sets = {}
     for name, plates in examples.items():
-        errors = errors_on(network, load_corners(labelled(plates)))
+        errors = errors_on(network, load_corners(plates))
         of_sets[name] = Measured({"near": Share(int((errors.max(axis=1) < NEAR).sum()), len(errors))}, [])
     return of_sets
 

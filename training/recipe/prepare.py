@@ -32,7 +32,7 @@ from plate_nets.recognition.overlap import iou
 from plate_nets.recognition.quads import Quad
 from plate_nets.recognition.rectification import quad_boxes
 from plate_nets.types import CORNER_COLUMNS, Frame
-from training.reader.real import Example, most_lines, readable
+from training.real import Example, most_lines, readable
 from training.recipe.recipe import DRAWN, AnyRecipe, DataSet, ReaderRecipe, Recipe, drawings
 from training.synthesis.test_set import write_test_set
 

@@ -1,7 +1,7 @@
 """The stage that trains: a recipe's samples, starting weights and schedule, for the loop of all trainings."""
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any
@@ -9,24 +9,22 @@ from typing import Any
 import torch
 
 from plate_nets.countries import PlateScheme, load_scheme, load_schemes
-from plate_nets.evaluation.dataset import Label
 from plate_nets.networks.checkpoint import WEIGHTS
 from plate_nets.networks.country import CountryNet
 from training import loop
 from training.checkpoint import TrainingState
 from training.corners.samples import Samples as CornerSamples
 from training.corners.sources import load_sources
-from training.corners.trainer import CornerTrainer, corner_state
-from training.corners.validation import load_corners
+from training.corners.trainer import CornerTrainer, corner_state, load_corners
 from training.country.samples import Samples as CountrySamples
 from training.country.samples import load_real as load_known
 from training.country.trainer import ARCHITECTURE, CountryTrainer, drawn_plates, known_crops
 from training.detector.trainer import Detection, detector_state
-from training.reader.real import Example, by_photo, load_foreign, load_real
 from training.reader.samples import Samples
 from training.reader.state import ReaderState
 from training.reader.trainer import ReaderTrainer
 from training.reader.validation import load_crops
+from training.real import Example, cut_outs, empty_regions, readable
 from training.recipe.detector import views
 from training.recipe.prepare import PREPARED, Examples, held_out
 from training.recipe.recipe import (
@@ -112,10 +110,10 @@ def train(
             known = known_sets(schemes, choosing(recipe, examples))
             CountryTrainer(state, samples, known, budget, out, **how).run()
         case CornersRecipe():
-            sources, chances = load_sources(labelled(chain(*_learnt(recipe, examples))))
+            sources, chances = load_sources(chain(*_learnt(recipe, examples)))
             logging.info("%d plates with corners", len(sources))
             windows = CornerSamples(sources, chances, batch=schedule.batch, seed=schedule.seed, mixture=recipe.mixture)
-            corners = {each: load_corners(labelled(known)) for each, known in choosing(recipe, examples).items()}
+            corners = {each: load_corners(known) for each, known in choosing(recipe, examples).items()}
             CornerTrainer(state, windows, corners, budget, out, **how).run()
         case DetectorRecipe():
             pictures, looks = views(recipe, root, out / PREPARED)
@@ -126,12 +124,6 @@ def _learnt(recipe: Recipe, examples: Examples) -> Iterator[list[Example]]:
     """The plates of each data set that are learnt."""
     for plates in of_use(recipe, examples, "train").values():
         yield [each for each in plates if not each.held_out]
-
-
-def labelled(examples: Iterable[Example]) -> Iterator[tuple[Path, list[Label]]]:
-    """Each photo with the labels of its plates."""
-    for path, known in by_photo(examples):
-        yield path, [each.label for each in known]
 
 
 def _reader(recipe: ReaderRecipe, device: torch.device) -> ReaderState:
@@ -161,8 +153,9 @@ def _reader_samples(recipe: ReaderRecipe, examples: Examples) -> list[Samples]:
     """The samples of each phase."""
     scheme = load_scheme(recipe.scheme)
     real, others = (of_use(recipe, examples, use) for use in ("train", "foreign"))
-    plates, empty = load_real(chain(*real.values()))
-    foreign = load_foreign(chain(*others.values()))
+    learnt = list(chain(*real.values()))
+    plates = [plate for _, plate in cut_outs(learnt, lambda each: readable(each.symbols) and not each.held_out)]
+    foreign, empty = [plate for _, plate in cut_outs(chain(*others.values()))], empty_regions(learnt)
     found = f"{len(plates)} real plates, {len(foreign)} foreign ones, {len(empty)} regions without a plate"
     logging.info(found)
     drawn = drawings(recipe)
