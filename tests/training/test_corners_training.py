@@ -21,8 +21,7 @@ from plate_nets.recognition.rectification import order_corners
 from tests.commands import invoke
 from training.__main__ import main
 from training.checkpoint import TrainingState
-from training.corners.samples import Samples, make_windows
-from training.corners.sources import drawn_source, load_sources, replaced
+from training.corners.samples import Samples, drawn_source, load_sources, make_windows, replaced
 from training.corners.trainer import CornerTrainer, corner_loss, corner_state, errors_on, load_corners
 from training.loop import Budget
 from training.real import Example

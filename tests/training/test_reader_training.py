@@ -20,8 +20,7 @@ from plate_nets.types import Reading
 from training.loop import Budget
 from training.reader.samples import Samples, source_shares
 from training.reader.state import Reader, ReaderState
-from training.reader.trainer import ReaderTrainer, ctc_loss, save_reader
-from training.reader.validation import best_paths, load_crops
+from training.reader.trainer import ReaderTrainer, best_paths, ctc_loss, load_crops, save_reader
 from training.real import RealPlate, cut_outs, readable
 from training.recipe.measure import worst
 from training.recipe.prepare import prepared

@@ -10,7 +10,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
-from torch.utils.tensorboard.writer import SummaryWriter
 
 from plate_nets.evaluation.corner_metrics import corner_errors
 from plate_nets.evaluation.dataset import read_photo
@@ -60,7 +59,7 @@ class LabelledCorners:
 class CornerTrainer(Trainer[TrainingState[CornerNet], Batch, Sequence[LabelledCorners]]):
     """Trains CornerNet."""
 
-    file = "corners.safetensors"
+    file, curves = "corners.safetensors", "error/"
 
     def loss(self, batch: Batch) -> Tensor:
         """The error of a batch's votes."""
@@ -72,18 +71,11 @@ class CornerTrainer(Trainer[TrainingState[CornerNet], Batch, Sequence[LabelledCo
         points, weights, error = (part.float() for part in votes)
         return corner_loss(points, weights, error, corners, heights)
 
-    def validate(self, writer: SummaryWriter) -> str:
+    def figures(self, known: Sequence[LabelledCorners]) -> dict[str, float]:
         """The errors of the corners, in plate heights."""
-        state = self.state
-        shown = []
-        for name, labelled in self.validation.items():
-            errors = errors_on(state.average, labelled)
-            half, most = np.quantile(errors, (0.5, 0.95)) if errors.size else (np.inf, np.inf)
-            mean = float(errors.clip(max=0.5).mean())
-            shown.append(f"{name} {half:.4f}, {most:.4f}, mean {mean:.4f}")
-            for kind, value in (("median", half), ("most", most), ("mean", mean)):
-                writer.add_scalar(f"error/{name}/{kind}", value, state.step)
-        return f"error median, 95 %: {'; '.join(shown)}"
+        errors = errors_on(self.state.average, known)
+        half, most = np.quantile(errors, (0.5, 0.95)).tolist()
+        return {"median": half, "95 %": most, "mean": float(errors.clip(max=0.5).mean())}
 
 
 def corner_loss(points: Tensor, weights: Tensor, error: Tensor, corners: Tensor, heights: Tensor) -> Tensor:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,7 +17,7 @@ from plate_nets.recognition.geometry import normalized
 from plate_nets.types import Crops, Frame
 from training.real import Example, RealPlate, cut_outs
 from training.synthesis import drawn_layout, photograph_drawn, plates, texts
-from training.synthesis.camera import Corners
+from training.synthesis.camera import Corners, without_colour
 from training.synthesis.crops import HEIGHTS, Sight, draw_height
 from training.synthesis.layouts import grounds, varied
 from training.synthesis.layouts.layout import PlateLayout
@@ -94,9 +93,7 @@ class Samples:
             picture, corners, lines, ground = self._drawing(number)
             sight: Sight = "far" if rng.random() < _FAR else "near"
             crop = photograph_drawn(picture, corners, lines * draw_height(rng, sight), rng, sight, lines)
-        if rng.random() < _GREY:
-            crop = np.asarray(cv2.cvtColor(cv2.cvtColor(crop, cv2.COLOR_BGR2GRAY), cv2.COLOR_GRAY2BGR), np.uint8)
-        return crop, CLASSES[design], ground
+        return without_colour(crop, rng, _GREY), CLASSES[design], ground
 
     def _generator(self, number: int) -> tuple[np.random.Generator, str]:
         """What decides about a drawing, and its design."""

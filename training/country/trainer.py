@@ -1,13 +1,13 @@
 """Trains CountryNet on the design and the ground of each crop, and validates it on held-out plates."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
-from torch.utils.tensorboard.writer import SummaryWriter
 
 from plate_nets.common.errors import DatasetError
 from plate_nets.countries import PlateScheme
@@ -17,7 +17,7 @@ from plate_nets.networks.country import CountryNet
 from plate_nets.networks.runtimes.torchscript import forward
 from training.checkpoint import TrainingState
 from training.country.samples import NOT_KNOWN, CountryBatch, KnownPlate, Samples
-from training.loop import RIGHT, Trainer
+from training.loop import Trainer
 
 ARCHITECTURE = "country/2"
 _GROUND = 0.5
@@ -25,6 +25,15 @@ _GROUND = 0.5
 _HELD_OUT = 20_260_000
 _SMOOTHED = 0.05
 """Label smoothing: a plate of one country may look like another's."""
+
+
+def country_state(device: torch.device, weights: Path | None, decay: float) -> TrainingState[CountryNet]:
+    """The state of a training of CountryNet, starting from weights or from nothing."""
+    network: CountryNet = CountryNet().to(device)
+    state = TrainingState(ARCHITECTURE, network, decay=decay)
+    if weights:
+        state.take_over(weights)
+    return state
 
 
 class CountryTrainer(Trainer[TrainingState[CountryNet], CountryBatch, CountryBatch]):
@@ -42,14 +51,10 @@ class CountryTrainer(Trainer[TrainingState[CountryNet], CountryBatch, CountryBat
             return loss
         return loss + _GROUND * functional.cross_entropy(logits[:, len(DESIGNS) :], grounds, ignore_index=NOT_KNOWN)
 
-    def validate(self, writer: SummaryWriter) -> str:
+    def figures(self, known: CountryBatch) -> dict[str, float]:
         """The share of plates whose design is found, and of those whose ground is, if known."""
-        state, shown = self.state, []
-        for name, known in self.validation.items():
-            for kind, share in shares(known, forward(state.average, known.crops, self.device)).items():
-                writer.add_scalar(f"{RIGHT}{name} {kind}", share.value, state.step)
-                shown.append(f"{name} {kind} {share.value:.3f}")
-        return f"right {', '.join(shown)}"
+        found = shares(known, forward(self.state.average, known.crops, self.device))
+        return {kind: share.value for kind, share in found.items()}
 
 
 def shares(known: CountryBatch, logits: NDArray[np.float32]) -> dict[str, Share]:

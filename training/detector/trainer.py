@@ -12,7 +12,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import nn
-from torch.utils.tensorboard.writer import SummaryWriter
 
 from plate_nets.evaluation.dataset import read_photo
 from plate_nets.evaluation.detection_metrics import Detections, average_precision, found
@@ -83,19 +82,16 @@ class Detection(loop.Trainer[TrainingState[YOLOv5n], Batch, Sequence[Example]]):
         )
         return plates + _VEHICLES * vehicles
 
-    def validate(self, writer: SummaryWriter) -> str:
-        """Measure plates and vehicles of held-out photos."""
-        figures: dict[str, float] = {}
-        threshold = DetectionSettings().score_threshold
-        for name, examples in self.validation.items():
-            plates, vehicles = measured(self.state.average, examples)
-            figures[f"{name}: recall"] = float(found(plates, threshold).mean())
-            figures[f"{name}: AP50"] = average_precision(plates)
-            if any(len(each.truth) for each in vehicles):
-                figures[f"{name}: vehicles AP50"] = average_precision(vehicles)
-        for name, value in figures.items():
-            writer.add_scalar(name.replace(": ", "/"), value, self.state.step)
-        return ", ".join(f"{name} {value:.3f}" for name, value in figures.items())
+    def figures(self, known: Sequence[Example]) -> dict[str, float]:
+        """How well plates and vehicles of held-out photos are found."""
+        plates, vehicles = measured(self.state.average, known)
+        figures = {
+            "recall": float(found(plates, DetectionSettings().score_threshold).mean()),
+            "AP50": average_precision(plates),
+        }
+        if any(len(each.truth) for each in vehicles):
+            figures["vehicles AP50"] = average_precision(vehicles)
+        return figures
 
 
 def heads(network: YOLOv5n) -> tuple[Detect, Detect]:

@@ -61,7 +61,7 @@ def prepare(recipe: AnyRecipe, root: Path, out: Path) -> dict[str, list[Example]
     Raises:
         DatasetError: a folder cannot be used.
     """
-    if recipe.network == "detector":  # it learns whole photos: `training.recipe.detector`
+    if recipe.network == "detector":  # it learns whole photos
         return {}
     scheme = load_scheme(recipe.scheme if recipe.network == "reader" else LATIN)
     found = {name: prepared(scheme, root / name, each, out) for name, each in recipe.data.items()}
