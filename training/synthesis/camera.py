@@ -287,3 +287,10 @@ def _filmed(photo: Frame, rng: np.random.Generator, right: float, down: float) -
     frames = [moved(wide, -right * back, -down * back) for back in range(earlier, -1, -1)]
     last = code_h264(frames, crf=int(rng.integers(22, 41)))[-1]
     return np.ascontiguousarray(last[top : top + height, left : left + width])
+
+
+def without_colour(photo: Frame, rng: np.random.Generator, share: float) -> Frame:
+    """A share of the photos in grey, as cameras take them by infrared light."""
+    if rng.random() >= share:
+        return photo
+    return np.asarray(cv2.cvtColor(cv2.cvtColor(photo, cv2.COLOR_BGR2GRAY), cv2.COLOR_GRAY2BGR), np.uint8)
