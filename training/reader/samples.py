@@ -10,8 +10,7 @@ from plate_nets.common.errors import InputError
 from plate_nets.countries import PlateScheme
 from plate_nets.recognition.geometry import normalized
 from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, Crops, Frame
-from training.reader.covered import can_cover, cover
-from training.reader.shuffle import can_shuffle, shuffle
+from training.reader.changed import can_cover, can_shuffle, cover, shuffle
 from training.real import RealPlate, rates
 from training.recipe.recipe import Mixture
 from training.synthesis import synthesize
