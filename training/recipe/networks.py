@@ -261,7 +261,7 @@ class DetectorTask(Task[DetectorRecipe]):
     def trainer(self, state: TrainingState[YOLOv5n], how: Mapping[str, Any]) -> Detection:
         """Photos whose objects other networks name, and drawn pictures; the run's folder keeps both."""
         recipe, prepared = self.recipe, self.out / PREPARED
-        folders = self._folders("train")
+        folders = self._folders("train").values()
         chosen, held = split_photos(folders, recipe.held_out)
         prepared.mkdir(parents=True, exist_ok=True)
         teachers = VehicleTeacher(self.root / recipe.vehicles), PlateTeacher()
@@ -278,19 +278,18 @@ class DetectorTask(Task[DetectorRecipe]):
         self.quantize(weights / Detection.file, YOLO.name, found)
         network = YOLOv5n().eval()
         load_weights(network, weights / Detection.file)
-        _, held = split_photos(self._folders("train"), self.recipe.held_out)
-        photos = {
-            each.name: [photo for photo in held if photo.photo.is_relative_to(each)] for each in self._folders("train")
-        }
-        photos |= {each.name: pictures_of(each) for each in self._folders("check")}
+        learnt = self._folders("train")
+        _, held = split_photos(learnt.values(), self.recipe.held_out)
+        photos = {name: [each for each in held if each.photo.is_relative_to(path)] for name, path in learnt.items()}
+        photos |= {name: pictures_of(path) for name, path in self._folders("check").items()}
         of_sets = {}
-        for name, pictures in photos.items():
+        for name, pictures in ((name, each) for name, each in photos.items() if each):
             hits = hits_of(measured(network, of_photos(pictures, {}))[0], DetectionSettings().score_threshold)
             of_sets[name] = Measured({"found": Share(int(hits.sum()), len(hits))}, [])
         return of_sets
 
-    def _folders(self, use: str) -> list[Path]:
-        return [self.root / name for name, data in self.recipe.data.items() if data.use == use]
+    def _folders(self, use: str) -> dict[str, Path]:
+        return {name: self.root / name for name, data in self.recipe.data.items() if data.use == use}
 
 
 TASKS: Mapping[str, type[Task[Any]]] = {
