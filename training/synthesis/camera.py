@@ -123,7 +123,7 @@ def _light(light: Light, strength: float, severity: float, rng: np.random.Genera
     rows, columns = light.shape[:2]
     mild = min(severity, 1.0)
     if rng.random() < 0.25 * mild:
-        light *= _shadow(rows, columns, rng, strength)
+        _shadow(light, rng, strength)
     if rng.random() < 0.4 * mild:
         across = np.linspace(-1, 1, columns, dtype=np.float32) * np.float32(rng.normal(0, 0.25) * (0.3 + strength))
         down = np.linspace(-1, 1, rows, dtype=np.float32) * np.float32(rng.normal(0, 0.25) * (0.3 + strength))
@@ -172,24 +172,26 @@ def _contrast(light: Light, target: Corners) -> float:
     return float(cv2.meanStdDev(cv2.subtract(middle, cv2.blur(middle, (reach, reach))))[1][0, 0])
 
 
-def _shadow(rows: int, columns: int, rng: np.random.Generator, strength: float) -> NDArray[np.float32]:
-    """A straight soft-edged shadow: factors (H, W, 1)."""
-    depth = np.float32(rng.uniform(0.2, 0.4 + 0.4 * strength))
-    angle = rng.uniform(0, 2 * np.pi)
-    x = np.arange(columns, dtype=np.float32)[None] - np.float32(rng.uniform(0, columns))
-    y = np.arange(rows, dtype=np.float32)[:, None] - np.float32(rng.uniform(0, rows))
+def _shadow(light: Light, rng: np.random.Generator, strength: float) -> None:
+    """A straight soft-edged shadow."""
+    depth, angle = np.float32(rng.uniform(0.2, 0.4 + 0.4 * strength)), rng.uniform(0, 2 * np.pi)
+    x, y = _from_anywhere(light, rng)
     distance = x * np.float32(np.cos(angle)) + y * np.float32(np.sin(angle))
-    shade = np.clip(distance / np.float32(rng.uniform(1, 0.4 * rows + 1)) + 0.5, 0, 1)
-    return np.asarray(1 - depth * shade, np.float32)[:, :, None]
+    light *= 1 - depth * np.clip(distance / np.float32(rng.uniform(1, 0.4 * len(light) + 1)) + 0.5, 0, 1)[:, :, None]
 
 
 def _glare(light: Light, rng: np.random.Generator, strength: float) -> None:
     """A lamp or the sun mirrored in the plate: a soft bright spot."""
-    rows, columns = light.shape[:2]
-    x = (np.arange(columns, dtype=np.float32)[None] - np.float32(rng.uniform(0, columns))) / rows
-    y = (np.arange(rows, dtype=np.float32)[:, None] - np.float32(rng.uniform(0, rows))) / rows
-    spot = np.exp(-(x * x + y * y) / np.float32(2 * rng.uniform(0.1, 0.6) ** 2))
+    x, y = _from_anywhere(light, rng)
+    spot = np.exp(-(x * x + y * y) / np.float32(2 * (rng.uniform(0.1, 0.6) * len(light)) ** 2))
     light += spot[:, :, None] * np.float32(rng.uniform(30, 60 + 120 * strength))
+
+
+def _from_anywhere(light: Light, rng: np.random.Generator) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """How far each column (1, W) and each row (H, 1) is from a random place, px."""
+    rows, columns = light.shape[:2]
+    x = np.arange(columns, dtype=np.float32)[None] - np.float32(rng.uniform(0, columns))
+    return x, np.arange(rows, dtype=np.float32)[:, None] - np.float32(rng.uniform(0, rows))
 
 
 def _blur(light: Light, height: float, strength: float, severity: float, rng: np.random.Generator) -> Light:
