@@ -96,14 +96,11 @@ class Samples:
 
     def _sample(self, rng: np.random.Generator) -> tuple[Frame, str]:
         """The next crop and its text."""
-        lines, change, sight = 1, None, None
+        lines, change = 1, None
         match by_share(self.kinds, "drawn", rng):
-            case "real":
-                plate = self._changed(self._real(rng), rng)
+            case "real" | "foreign" as kind:
+                plate = self._real(rng) if kind == "real" else self._foreign(rng)
                 return plate.photographed(rng, self._sight(rng, along_corners=plate.lines == 2)), plate.text
-            case "foreign":
-                plate = replace(self.foreign[int(rng.integers(len(self.foreign)))], exact=True)
-                return plate.photographed(rng, self._sight(rng, along_corners=plate.lines == 2)), ""
             case "empty":
                 region = self.empty[int(rng.integers(len(self.empty)))]
                 return photograph(region, _FRONT, rng, severity=float(rng.uniform(0, 0.6))), ""
@@ -118,11 +115,13 @@ class Samples:
         sample = synthesize(scheme, rng, None, sight, lines, change, _lot(rng, self.mixture.inverted))
         return sample.crop, sample.text
 
-    def _real(self, rng: np.random.Generator) -> RealPlate:
-        return self.plates[int(np.searchsorted(self.chances, rng.random() * self.chances[-1]))]
+    def _foreign(self, rng: np.random.Generator) -> RealPlate:
+        """A plate without a text; its box is all that is known of most."""
+        return replace(self.foreign[int(rng.integers(len(self.foreign)))], exact=True, text="")
 
-    def _changed(self, plate: RealPlate, rng: np.random.Generator) -> RealPlate:
-        """The plate with other symbols, partly hidden or as a negative."""
+    def _real(self, rng: np.random.Generator) -> RealPlate:
+        """A plate, at times with other symbols, partly hidden or as a negative."""
+        plate = self.plates[int(np.searchsorted(self.chances, rng.random() * self.chances[-1]))]
         if rng.random() < self.mixture.shuffled and can_shuffle(self.scheme, plate):
             plate = shuffle(self.scheme, plate, rng)
         if _lot(rng, self.mixture.covered) and can_cover(self.scheme, plate):
