@@ -79,7 +79,7 @@ def test_an_object_barely_in_view_is_doubtful() -> None:
     objects = Objects.of(
         [("plate", (-30, 10, 20, 22), 1.0), ("car", (-60, 0, 40, 80), 1.0), ("car", (-95, 0, 5, 80), 1.0)]
     )
-    found, kinds = within(objects.boxes, Example(Path("a.jpg"), objects, np.ones(3, bool)), (100, 200))
+    found, kinds = within(objects.boxes, Example(Path("a.jpg"), objects), (100, 200))
     np.testing.assert_allclose(found, [[0, 10, 20, 22], [0, 0, 40, 80]])
     assert kinds.tolist() == [[0, 0], [1, 1]]
 
@@ -89,7 +89,7 @@ def test_the_boxes_of_a_view_lie_on_their_objects(tmp_path: Path) -> None:
     frame[200:240, 300:420] = 255
     cv2.imwrite(str(tmp_path / "a.png"), frame)
     objects = Objects.of([("plate", (300, 200, 420, 240), 1.0)])
-    views = Views([[Example(tmp_path / "a.png", objects, np.ones(1, bool))]] * 3, batch=2, seed=1)
+    views = Views([[Example(tmp_path / "a.png", objects)]] * 3, batch=2, seed=1)
     seen = 0
     for step in range(6):
         batch = views[step]

@@ -36,10 +36,7 @@ _FINE = 0.05
 def corner_state(device: torch.device, weights: Path | None = None, decay: float = DECAY) -> TrainingState[CornerNet]:
     """The state of a training of CornerNet, starting from weights or from nothing."""
     network: CornerNet = CornerNet().to(device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-    state = TrainingState("corners/1", network, decay=decay)
-    if weights:
-        state.take_over(weights)
-    return state
+    return TrainingState("corners/1", network, decay=decay, weights=weights)
 
 
 @dataclass(frozen=True)

@@ -30,10 +30,7 @@ _SMOOTHED = 0.05
 def country_state(device: torch.device, weights: Path | None, decay: float) -> TrainingState[CountryNet]:
     """The state of a training of CountryNet, starting from weights or from nothing."""
     network: CountryNet = CountryNet().to(device)
-    state = TrainingState(ARCHITECTURE, network, decay=decay)
-    if weights:
-        state.take_over(weights)
-    return state
+    return TrainingState(ARCHITECTURE, network, decay=decay, weights=weights)
 
 
 class CountryTrainer(Trainer[TrainingState[CountryNet], CountryBatch, CountryBatch]):

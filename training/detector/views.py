@@ -5,7 +5,7 @@ grid of up to four by four of them, plates and vehicles are as distant as a came
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -34,8 +34,7 @@ GRIDS, _HOW_OFTEN = (1, 2, 3, 4), (0.5, 0.2, 0.15, 0.15)
 """Parts along a side of a picture."""
 _SOURCES = (0.6, 0.2, 0.2)
 """Shares of photos, drawn streets and other drawn pictures."""
-_SURE = {PLATE: 0.7}
-_SURE_VEHICLE, _LEAST_VEHICLE = 0.5, 0.2
+_SURE_PLATE, _SURE_VEHICLE, _LEAST_VEHICLE = 0.7, 0.5, 0.2
 """Minimum scores of a sure object, which is a target, and of a doubtful one, which is ignored."""
 _SAME = 0.2
 _SEVERITY = 0.5
@@ -48,11 +47,15 @@ _HARDLY = 0.1
 
 @dataclass(frozen=True)
 class Example:
-    """A picture with its sure objects (``sure``) and doubtful ones."""
+    """A picture with its objects, of which those with a low score are doubtful."""
 
     photo: Path
     objects: Objects
-    sure: NDArray[np.bool_]
+
+    @property
+    def sure(self) -> NDArray[np.bool_]:
+        """Which objects are targets, (N,); the others are ignored."""
+        return np.asarray(self.objects.scores >= np.where(self.objects.kinds == 0, _SURE_PLATE, _SURE_VEHICLE))
 
 
 class Batch(NamedTuple):
@@ -69,14 +72,13 @@ def example(photo: Path, taught: Objects, labelled: Boxes, complete: bool) -> Ex
     ``complete``: every plate is declared labelled, so a plate that only a teacher found is doubtful at most. An unsure
     vehicle inside a sure one is dropped.
     """
-    plates, sure_ones = taught.kinds == 0, taught.scores >= _SURE_VEHICLE
+    plates, sure = taught.kinds == 0, taught.scores >= _SURE_VEHICLE
     known = iou(taught.boxes, labelled).max(axis=1, initial=0) >= _SAME
     known |= inside(taught.boxes, labelled).max(axis=1, initial=0) >= 0.5
-    within = inside(taught.boxes, taught.boxes[sure_ones & ~plates]).max(axis=1, initial=0) >= 0.7
-    kept = np.where(plates, ~known, sure_ones | ((taught.scores >= _LEAST_VEHICLE) & ~within))
-    sure = np.where(plates, (taught.scores >= _SURE[PLATE]) & (not complete), sure_ones)
-    own = Objects.of((PLATE, box, 1.0) for box in labelled.tolist())
-    return Example(photo, own + taught.where(kept), np.concatenate((np.ones(len(labelled), bool), sure[kept])))
+    within = inside(taught.boxes, taught.boxes[sure & ~plates]).max(axis=1, initial=0) >= 0.7
+    kept = np.where(plates, ~known, sure | ((taught.scores >= _LEAST_VEHICLE) & ~within))
+    others = replace(taught, scores=taught.scores * ~(plates & complete)).where(kept)
+    return Example(photo, Objects.of((PLATE, box, 1.0) for box in labelled.tolist()) + others)
 
 
 def of_photos(pictures: Sequence[Picture], taught: Mapping[str, Mapping[str, Objects]]) -> list[Example]:
@@ -90,7 +92,7 @@ def of_drawn(folder: Path, objects: Mapping[str, Objects]) -> tuple[list[Example
     both: tuple[list[Example], list[Example]] = ([], [])
     for photo in sorted((folder / "images").iterdir()):
         drawn = objects.get(photo.name, Objects())
-        both[not photo.name.startswith("street")].append(Example(photo, drawn, drawn.scores >= _SURE_VEHICLE))
+        both[not photo.name.startswith("street")].append(Example(photo, drawn))
     return both
 
 
