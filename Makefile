@@ -101,7 +101,7 @@ bench: .venv/all.stamp $(MODELS) ## measure docs/explanation/performance.md agai
 	@$(BIN)/python -m benchmarks --plates 1 --rate 15 --seconds 10 --json out/bench/open_load.json
 	@$(BIN)/python -m benchmarks --overload --plates 1 --seconds 10 --json out/bench/overload.json
 	@$(BIN)/python -m benchmarks --networks --seconds 4 --json out/bench/networks.json
-	@$(BIN)/python -m training.detector.speed --json out/bench/detector.json
+	@$(BIN)/python -m benchmarks.detector --json out/bench/detector.json
 	@$(BIN)/python -m benchmarks.report out/bench docs/explanation/performance.md
 
 .PHONY: check
@@ -185,7 +185,7 @@ $(TORCHSCRIPT) &: $(WEIGHTS) $(CONVERSION) | .venv/all.stamp $(IR)
 	@$(BIN)/python -m converters
 	@touch $(TORCHSCRIPT)
 
-out/scene.jpg: $(wildcard training/synthesis/*.py training/synthesis/layouts/*.py plate_nets/countries/*) | .venv/embedded.stamp
+out/scene.jpg: $(wildcard training/synthesis/*.py training/synthesis/*.toml training/synthesis/layouts/*.py plate_nets/countries/*) | .venv/embedded.stamp
 	@echo "==> drawing a street scene: $@"
 	@mkdir -p out
 	@$(BIN)/python -m training.synthesis --scene $@ --scheme brazil,germany,russia,united_states --plates 4 --reach 14 --seed 56

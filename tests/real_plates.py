@@ -4,7 +4,7 @@ import cv2
 import numpy as np
 
 from plate_nets.countries import main_scheme
-from training.reader.real import RealPlate
+from training.real import RealPlate
 from training.synthesis.plates import draw
 
 RUSSIA = main_scheme()

@@ -29,6 +29,10 @@ class TrainingState(Generic[N]):
         scales: prefixes of parts of the network that learn at a fraction of the rate, with these fractions.
         scheme: marks that also bind a checkpoint, see `plate_nets.networks.checkpoint.scheme_marks`.
         decay: of the moving average, per step.
+        weights: safetensors file to start from.
+
+    Raises:
+        WeightsError: the weights are missing, damaged or of another architecture.
     """
 
     def __init__(
@@ -38,7 +42,10 @@ class TrainingState(Generic[N]):
         scales: Mapping[str, float] | None = None,
         scheme: dict[str, str] | None = None,
         decay: float = DECAY,
+        weights: Path | None = None,
     ) -> None:
+        if weights:
+            load_weights(network, weights)
         self.architecture = architecture
         self.network = network
         self.average = copy.deepcopy(network).eval().requires_grad_(False)
@@ -51,15 +58,6 @@ class TrainingState(Generic[N]):
         self.seconds = 0.0
         self._scheme = scheme
         self._decay = decay
-
-    def take_over(self, weights: Path) -> None:
-        """Start from the weights of a safetensors file; steps and optimiser start from scratch.
-
-        Raises:
-            WeightsError: the file is missing, damaged or of another architecture.
-        """
-        for network in (self.network, self.average):
-            load_weights(network, weights)
 
     def set_rate(self, rate: float) -> None:
         for group in self.optimizer.param_groups:

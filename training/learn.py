@@ -16,7 +16,7 @@ from plate_nets.contract import reader_network
 from plate_nets.countries import PlateScheme, load_scheme, load_schemes
 from plate_nets.networks.checkpoint import WEIGHTS
 from training import loop
-from training.reader.real import Example, readable
+from training.real import Example, readable
 from training.recipe.measure import Measured, TrainedReader, measure_reader
 from training.recipe.prepare import PREPARED, held_out, prepare
 from training.recipe.recipe import (

@@ -89,6 +89,8 @@ class Trainer(ABC, Generic[S, B, V]):
 
     file: ClassVar[str]
     """The name of the weights' file."""
+    curves: ClassVar[str] = RIGHT
+    """What the names of its curves begin with."""
 
     state: S
     samples: StepSamples[B]
@@ -111,8 +113,19 @@ class Trainer(ABC, Generic[S, B, V]):
         """The loss of a batch, in training mode."""
 
     @abstractmethod
+    def figures(self, known: V) -> Mapping[str, float]:
+        """What the averaged weights reach on a set."""
+
     def validate(self, writer: SummaryWriter) -> str:
-        """Measure the averaged weights, and report the figures in a line."""
+        """Measure the averaged weights on all sets, and report the figures in a line."""
+        figures = {
+            f"{name} {kind}": value
+            for name, known in self.validation.items()
+            for kind, value in self.figures(known).items()
+        }
+        for name, value in figures.items():
+            writer.add_scalar(f"{self.curves}{name}", value, self.state.step)
+        return ", ".join(f"{name} {value:.4f}" for name, value in figures.items()) or "not measured: no plates held out"
 
     def save(self, name: str) -> None:
         """Write the averaged weights to the folder ``name`` of ``out``."""
@@ -144,10 +157,7 @@ class Trainer(ABC, Generic[S, B, V]):
                 ended = progress >= 1
                 if state.step % self.every == 0 or ended:
                     at = f"step {state.step}, {state.seconds / 60:.1f} min, loss {loss:.4f}"
-                    result = (
-                        self.validate(writer) if self.validation else "not measured, because no plates are held out"
-                    )
-                    bar.console.print(f"{at}: {result}")
+                    bar.console.print(f"{at}: {self.validate(writer)}")
                 if time.monotonic() - saved > _CHECKPOINT or ended:
                     state.save(self.out / CHECKPOINT)
                     saved = time.monotonic()

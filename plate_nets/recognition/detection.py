@@ -73,7 +73,7 @@ class DetectionSettings:
     ``long_side``: the long side of the network's input, in pixels; 0: ``detail`` sets it.
     ``detail``: "fast": the input is 640 px long; "balanced": 0.45 times as long as the picture, within 640 and 864 px;
     "far": as long as the picture, within 640 and 1280 px. So up to 1493 px "balanced" is the same as "fast". See
-    docs/explanation/performance.md, measured with `python -m training.detector.smallest_plate`.
+    docs/explanation/performance.md, measured with `python -m benchmarks.smallest_plate`.
     ``proposal``: the minimum score of a box from the detector alone. The corner network then looks into the box and
     corrects the score, see `corners.rescored`.
     ``score_threshold``: the minimum score of a plate, from both networks. 0.15 finds no more plates of ru_dev, and puts

@@ -21,13 +21,13 @@ from plate_nets.recognition.rectification import order_corners
 from tests.commands import invoke
 from training.__main__ import main
 from training.checkpoint import TrainingState
-from training.corners.samples import Samples, make_windows
-from training.corners.sources import drawn_source, load_sources, replaced
-from training.corners.trainer import CornerTrainer, corner_loss, corner_state
-from training.corners.validation import errors_on, load_corners
+from training.corners.samples import Samples, drawn_source, load_sources, make_windows, replaced
+from training.corners.trainer import CornerTrainer, corner_loss, corner_state, errors_on, load_corners
 from training.loop import Budget
-from training.reader.straightened import photograph_straightened, stray, synthesize_straightened
+from training.real import Example
 from training.recipe.recipe import CornerMixture
+from training.synthesis import synthesize
+from training.synthesis.crops import photograph, stray
 
 CPU = torch.device("cpu")
 
@@ -49,14 +49,19 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def examples(dataset: Path) -> list[Example]:
+    """The plates of a folder."""
+    return [Example(each, "drawn", "", 2, False) for each in load_dataset(dataset).labels]
+
+
 def trainer(out: Path, steps: int, state: TrainingState[CornerNet], dataset: Path) -> CornerTrainer:
-    sources, chances = load_sources(load_dataset(dataset).photos())
+    sources, chances = load_sources(examples(dataset))
     samples = Samples(sources, chances, batch=4, seed=7)
     return CornerTrainer(state, samples, {}, Budget(steps), out, device=CPU, workers=0)
 
 
 def test_samples_are_a_function_of_the_step(dataset: Path) -> None:
-    sources, chances = load_sources(load_dataset(dataset).photos())
+    sources, chances = load_sources(examples(dataset))
     first, again, other = (Samples(sources, chances, batch=8, seed=1)[step] for step in (17, 17, 18))
     assert np.array_equal(first.windows, again.windows) and np.array_equal(first.corners, again.corners)
     assert not np.array_equal(first.windows, other.windows)
@@ -65,9 +70,9 @@ def test_samples_are_a_function_of_the_step(dataset: Path) -> None:
 
 
 def test_labelled_corners_are_put_in_order(dataset: Path) -> None:
-    for source in load_sources(load_dataset(dataset).photos())[0]:
+    for source in load_sources(examples(dataset))[0]:
         assert np.array_equal(source.corners, order_corners(source.corners))
-    assert all(np.abs(turns(each.quads)).max() < 1 for each in load_corners(load_dataset(dataset).photos()))
+    assert all(np.abs(turns(each.quads)).max() < 1 for each in load_corners(examples(dataset)))
 
 
 def test_corners_in_a_window_are_where_the_plate_is() -> None:
@@ -87,7 +92,7 @@ def test_corners_in_a_window_are_where_the_plate_is() -> None:
 
 
 def test_other_plates_are_drawn_over_real_ones(dataset: Path) -> None:
-    source = load_sources(load_dataset(dataset).photos())[0][0]
+    source = load_sources(examples(dataset))[0][0]
     before = source.picture.copy()
     aspects = []
     for seed in range(30):
@@ -148,17 +153,17 @@ def test_errors_are_shares_of_the_height() -> None:
 
 
 def test_the_validation_measures_four_corners_of_each_plate(dataset: Path) -> None:
-    assert errors_on(corner_state(CPU).average, load_corners(load_dataset(dataset).photos())).shape == (4, 4)
+    assert errors_on(corner_state(CPU).average, load_corners(examples(dataset))).shape == (4, 4)
 
 
 def test_straightened_crops_for_the_reader() -> None:
     source = drawn_source(np.random.default_rng(2))
     for seed in range(8):
         rng = np.random.default_rng(seed)
-        crop = photograph_straightened(source.picture, source.corners, rng, severity=float(seed) / 8)
+        crop = photograph(source.picture, source.corners, rng, float(seed) / 8, "near")
         assert crop.shape == (24, 94, 3) and crop.dtype == np.uint8
         for lines in (1, 2):
-            sample = synthesize_straightened(main_scheme(), rng, lines=lines)
+            sample = synthesize(main_scheme(), rng, sight="near", lines=lines)
             assert sample.crop.shape == (24, 94, 3) and main_scheme().by_lines[lines].is_plate(sample.text)
 
 

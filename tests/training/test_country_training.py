@@ -19,7 +19,7 @@ from training.checkpoint import TrainingState
 from training.country import samples
 from training.country.samples import NOT_KNOWN, CountryBatch, Samples, drawn_formats, load_real
 from training.country.trainer import CountryTrainer, known_crops
-from training.reader.real import Example
+from training.real import Example
 from training.recipe.prepare import prepared
 from training.recipe.recipe import DataSet
 
@@ -152,7 +152,7 @@ def test_a_recipe_makes_weights_and_a_report(tmp_path: Path) -> None:
         "schedule = { steps = 2, batch = 4, every = 1 }\nchecks.crops.ground = 1.0\n"
     )
     done = invoke(main, recipe, "--data", tmp_path, "--out", tmp_path / "out", "--workers", "0")
-    assert "step 2," in done.output and "right crops design" in done.output and "drawn ground" in done.output
+    assert "step 2," in done.output and "crops design" in done.output and "drawn ground" in done.output
     assert done.exit_code == int("check: crops: ground: expected at least 1, got " in done.output)
     load_weights(CountryNet(), tmp_path / "out" / "weights" / "country.safetensors")
     assert "<td>crops<td>2<td>" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")

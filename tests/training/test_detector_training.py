@@ -9,7 +9,6 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from plate_nets.common.errors import DatasetError
 from plate_nets.countries import main_scheme
 from plate_nets.networks.checkpoint import load_weights, read_metadata, save_weights
 from plate_nets.networks.runtimes.quantization import RANGES
@@ -17,10 +16,10 @@ from plate_nets.networks.yolov5 import ANCHORS, Detect, YOLOv5n
 from tests.commands import invoke
 from tests.frames import Placed, compose
 from training.__main__ import main
-from training.detector.draw import objects_of
+from training.detector.drawn import objects_of
 from training.detector.loss import DOUBTFUL, head_loss
 from training.detector.names import to_package
-from training.detector.objects import KINDS, Objects, read_objects, write_objects
+from training.detector.objects import KINDS, Objects, kept
 from training.detector.trainer import fresh
 from training.detector.views import SHAPES, Example, Views, example, within
 from training.synthesis.scene import render_scene
@@ -39,23 +38,19 @@ def objects() -> Objects:
     )
 
 
-def test_written_objects_are_read_back(objects: Objects, tmp_path: Path) -> None:
-    write_objects(tmp_path / "photos.csv", {"a.jpg": objects, "b.jpg": Objects()})
-    found = read_objects(tmp_path / "photos.csv")
-    assert found.keys() == {"a.jpg"}
+def test_objects_are_found_once_and_kept(objects: Objects, tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def find(name: str) -> Objects:
+        asked.append(name)
+        return objects if name == "a.jpg" else Objects()
+
+    for names in (["a.jpg"], ["a.jpg", "b.jpg"]):
+        found = kept(tmp_path / "photos.json", names, find)
+    assert asked == ["a.jpg", "b.jpg"] and not found["b.jpg"].rows
     assert [KINDS[kind] for kind in found["a.jpg"].kinds] == ["plate", "bus", "car"]
     np.testing.assert_allclose(found["a.jpg"].boxes, objects.boxes)
     np.testing.assert_allclose(found["a.jpg"].scores, objects.scores)
-
-
-@pytest.mark.parametrize(
-    "row", ["a.jpg,tram,0,0,9,9,1", "a.jpg,car,0,0,0,9,1", "a.jpg,car,0,0,9,9,2", "a.jpg,car,x,0,9,9,1"]
-)
-def test_objects_that_cannot_be_used_are_named(row: str, tmp_path: Path) -> None:
-    path = tmp_path / "photos.csv"
-    path.write_text(f"file,kind,xmin,ymin,xmax,ymax,score\n{row}\n", encoding="utf-8")
-    with pytest.raises(DatasetError, match=r"photos\.csv:2 \(a\.jpg\)"):
-        read_objects(path)
 
 
 def test_taught_objects_become_targets_doubtful_or_dropped() -> None:
@@ -84,7 +79,7 @@ def test_an_object_barely_in_view_is_doubtful() -> None:
     objects = Objects.of(
         [("plate", (-30, 10, 20, 22), 1.0), ("car", (-60, 0, 40, 80), 1.0), ("car", (-95, 0, 5, 80), 1.0)]
     )
-    found, kinds = within(objects.boxes, Example(Path("a.jpg"), objects, np.ones(3, bool)), (100, 200))
+    found, kinds = within(objects.boxes, Example(Path("a.jpg"), objects), (100, 200))
     np.testing.assert_allclose(found, [[0, 10, 20, 22], [0, 0, 40, 80]])
     assert kinds.tolist() == [[0, 0], [1, 1]]
 
@@ -94,7 +89,7 @@ def test_the_boxes_of_a_view_lie_on_their_objects(tmp_path: Path) -> None:
     frame[200:240, 300:420] = 255
     cv2.imwrite(str(tmp_path / "a.png"), frame)
     objects = Objects.of([("plate", (300, 200, 420, 240), 1.0)])
-    views = Views([[Example(tmp_path / "a.png", objects, np.ones(1, bool))]] * 3, batch=2, seed=1)
+    views = Views([[Example(tmp_path / "a.png", objects)]] * 3, batch=2, seed=1)
     seen = 0
     for step in range(6):
         batch = views[step]

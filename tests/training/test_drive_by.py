@@ -14,7 +14,7 @@ from plate_nets.evaluation.video import find_clips
 from plate_nets.evaluation.video_truth import load_truth
 from training.synthesis.__main__ import app
 from training.synthesis.drive_by import LIGHTS, DriveBySettings, LightName, film, plan, truth_path, write_drive_by
-from training.synthesis.drive_by_set import CAMERAS, CameraKind, CameraName, write_drive_by_set
+from training.synthesis.drive_by_set import CAMERAS, CameraName, draw_settings, write_drive_by_set
 
 RUSSIA = main_scheme()
 SMALL = DriveBySettings(cars=3, size=(320, 180), rate=5)
@@ -76,7 +76,7 @@ def test_the_command_names_the_file_that_it_wrote(tmp_path: Path, monkeypatch: p
 
 
 def test_a_set_uses_one_kind_of_camera_and_can_be_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(CameraKind, "draw", lambda *_: SMALL)
+    monkeypatch.setattr("training.synthesis.drive_by_set.draw_settings", lambda *_: SMALL)
     arguments = ["--drive-by-set", str(tmp_path / "set"), "--camera", "cheap", "--cars", "3", "--seed", "7"]
     for clips in ("1", "2"):
         result = CliRunner().invoke(app, [*arguments, "--clips", clips])
@@ -103,9 +103,10 @@ def test_an_incomplete_clip_is_not_part_of_its_set(tmp_path: Path, monkeypatch: 
 
 @pytest.mark.parametrize("name", CAMERAS)
 def test_the_settings_of_a_clip_are_those_of_its_camera(name: CameraName) -> None:
-    kind = CAMERAS[name]
-    for seed in range(20):
-        settings = kind.draw(np.random.default_rng(seed), 10, "rain")
-        assert kind.bit_rates[0] - 1 <= settings.bit_rate <= kind.bit_rates[1] + 1
-        assert kind.exposures[0] <= settings.exposure <= kind.exposures[1]
-        assert (settings.cars, settings.light) == (10, "rain")
+    for number in range(20):
+        settings = draw_settings(name, number, 10)
+        assert (settings.cars, settings.light) == (10, ("day", "night", "day", "rain")[number % 4])
+        drawn = (settings.bit_rate, settings.exposure, settings.focal, settings.height)
+        assert all(
+            0.999 * least <= value <= 1.001 * most for value, (least, most) in zip(drawn, CAMERAS[name], strict=True)
+        )

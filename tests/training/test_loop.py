@@ -52,7 +52,7 @@ def test_resumed_training_is_the_uninterrupted_one(
     torch.manual_seed(3)
     whole = start(tmp_path / "whole")
     whole.run()
-    assert ": not measured, because no plates are held out\n" in capsys.readouterr().out
+    assert ": not measured: no plates held out\n" in capsys.readouterr().out
     torch.manual_seed(3)
     stopped = start(tmp_path / "part")
     batches = stopped.batches()

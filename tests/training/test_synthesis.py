@@ -18,7 +18,7 @@ from plate_nets.countries.scheme import UNKNOWN
 from tests.paths import ROOT
 from tests.schemes import SHIPPED
 from training.synthesis import glyphs, perspective, plates, scripts, surroundings, synthesize, texts
-from training.synthesis.camera import HIGHEST, LOWEST, photograph
+from training.synthesis.crops import HEIGHTS, photograph
 from training.synthesis.layouts import drawn, layouts
 from training.synthesis.typefaces import SKELETON, TYPEFACES
 
@@ -210,17 +210,39 @@ def test_a_text_without_a_layout_is_refused(kind: str, text: str) -> None:
         plates.draw(RUSSIA, kind, text, np.random.default_rng(0))
 
 
+def features_of(corners: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Corner points (N, 4, 2) -> the five features (N, 5)."""
+    a, b, c, d = (corners[:, i] for i in range(4))
+    along = ((b - a) + (c - d)) / 2
+    across = ((d - a) + (c - b)) / 2
+    twist = (a - b + c - d) / 4
+    width = np.linalg.norm(along, axis=1)
+    unit = along / width[:, None]
+    normal = np.stack([-unit[:, 1], unit[:, 0]], axis=1)
+    height = np.maximum((across * normal).sum(1) / width, 1e-3)
+    return np.stack(
+        [
+            np.arctan2(unit[:, 1], unit[:, 0]),
+            (across * unit).sum(1) / width,
+            np.log(height),
+            (twist * unit).sum(1) / width,
+            (twist * normal).sum(1) / width,
+        ],
+        axis=1,
+    )
+
+
 def test_corners_and_features_are_each_others_inverse() -> None:
     features = np.array([[0.2, 0.03, -1.4, 0.004, -0.006], [-0.3, -0.05, -1.7, 0, 0.01]])
     for row in features:
         corners = perspective.corners_of(row, 30.0)
-        assert np.allclose(perspective.features_of(corners[None].astype(np.float64))[0], row, atol=1e-5)
+        assert np.allclose(features_of(corners[None].astype(np.float64))[0], row, atol=1e-5)
 
 
 def test_drawn_corners_follow_the_fitted_perspective() -> None:
     rng = np.random.default_rng(4)
     drawn = np.array([perspective.sample_corners(rng, 40.0) for _ in range(3000)], np.float64)
-    features = perspective.features_of(drawn)
+    features = features_of(drawn)
     assert np.allclose(np.median(features, axis=0), perspective.MEAN, atol=0.02)
     spread = np.subtract(*np.percentile(features, (75, 25), axis=0))  # of a t distribution 1.45 times its scale
     assert np.allclose(spread / 1.45, np.sqrt(np.diag(perspective.SCALE)), rtol=0.25)
@@ -271,7 +293,8 @@ def test_samples_are_decided_by_the_seed_and_stay_readable() -> None:
     for one, other in zip(first, again, strict=True):
         assert np.array_equal(one.crop, other.crop) and one.text == other.text
     assert {sample.kind for sample in first} == {each.name for each in RUSSIA.by_lines[1].formats}
-    assert all(LOWEST <= sample.height <= HIGHEST for sample in first)
+    lowest, highest = HEIGHTS["boxed"]
+    assert all(lowest <= sample.height <= highest for sample in first)
     flat = sum(float(sample.crop.std()) < 8 for sample in first)
     assert flat <= 2
 

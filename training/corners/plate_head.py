@@ -25,6 +25,7 @@ from plate_nets.recognition.corners import cut_windows, first_window
 from plate_nets.recognition.detection import DetectionSettings, PlateDetector
 from plate_nets.recognition.overlap import iou
 from plate_nets.types import Boxes, Frame
+from training.corners.samples import moved
 from training.detector.drawn import draw_picture
 from training.detector.measure import network
 from training.detector.pictures import Picture
@@ -63,12 +64,6 @@ def mine(frame: Frame, labelled: Boxes, sure: float, detector: PlateDetector, rn
         for box in boxes
         if box[2] - box[0] > NARROWEST
     ]
-
-
-def moved(boxes: Boxes, rng: np.random.Generator) -> Boxes:
-    """Shift boxes (N, 4) xyxy by the detector's usual error."""
-    size = np.tile(boxes[:, 2:] - boxes[:, :2], 2)
-    return np.asarray(boxes + rng.standard_t(4, boxes.shape) * np.array([0.025, 0.08, 0.025, 0.08]) * size, np.float32)
 
 
 def rendered(count: int, seed: int) -> Iterator[tuple[Frame, Boxes, float]]:

@@ -1,24 +1,55 @@
 """Training samples for CornerNet: simulated photos of plates, and the windows that the finder would cut from them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from plate_nets.countries import load_scheme, main_scheme
 from plate_nets.recognition.corners import cut_windows, first_window, next_window, to_window
 from plate_nets.recognition.overlap import iou
 from plate_nets.recognition.quads import Quad, quad_size
 from plate_nets.recognition.rectification import quad_boxes
-from plate_nets.types import Frame
-from training.corners.sources import Source, drawn_source, replaced
+from plate_nets.types import Boxes, Frame
+from training.real import WIDE, Example, cut_outs, rates
 from training.recipe.recipe import CornerMixture
-from training.synthesis.camera import centred, edge_height, take_photo, turned
-from training.synthesis.perspective import corners_of, sample_corners
+from training.synthesis import drawn_plate, plates, texts
+from training.synthesis.camera import centred, edge_height, take_photo, turned, without_colour
+from training.synthesis.crops import stray
+from training.synthesis.drawing import paste, rounded
+from training.synthesis.layouts.layout import HEIGHT, WIDTH
+from training.synthesis.perspective import corners_of, sample_corners, stretched
+from training.synthesis.scene import FOREIGN
 
 LOWEST, HIGHEST = 8.0, 40.0
 """Plate heights in the simulated photo, px; above the highest the windows do not change."""
+_SCALE = 0.45
+"""Scale at which plates are drawn over real ones, px/mm."""
+_TWO_LINES, _ABROAD = 0.35, 0.15
+"""Shares of plates of two lines and of other countries among those drawn over real ones."""
+_GUESSED = 1.7
+"""How much more corners stray after the first look than after the last."""
+_GREY = 0.08
+"""Share of photos without colours."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A picture with a plate in it.
+
+    Attributes:
+        picture: (H, W, 3) BGR.
+        corners: (4, 2) the plate's corners, px of the picture.
+        base: (4, 2) position of a one-line plate in the same plane, for which perspectives are drawn.
+        plain: whether it shows only the plate and its nearest surroundings.
+    """
+
+    picture: Frame
+    corners: Quad
+    base: Quad
+    plain: bool = False
 
 
 @dataclass(frozen=True)
@@ -45,14 +76,10 @@ class Samples:
         self.chances = np.cumsum(self.chances)
 
     def __getitem__(self, step: int) -> Batch:
-        windows, corners = [], []
-        for place in range(max(1, self.batch // 2)):
-            rng = np.random.default_rng((self.seed, step, place))
-            for window, points in make_windows(self.draw(rng), rng, self.mixture):
-                windows.append(window)
-                corners.append(points)
-        stacked = np.stack(corners)
-        return Batch(np.stack(windows), stacked, quad_size(stacked)[0])
+        rngs = (np.random.default_rng((self.seed, step, place)) for place in range(max(1, self.batch // 2)))
+        made = [pair for rng in rngs for pair in make_windows(self.draw(rng), rng, self.mixture)]
+        windows, corners = map(np.stack, zip(*made, strict=True))
+        return Batch(windows, corners, quad_size(corners)[0])
 
     def draw(self, rng: np.random.Generator) -> Source:
         """A picture with a plate."""
@@ -63,6 +90,58 @@ class Samples:
         return replaced(source, rng) if kind < self.mixture.drawn + self.mixture.replaced else source
 
 
+def load_sources(examples: Iterable[Example]) -> tuple[list[Source], NDArray[np.float64]]:
+    """Plates -> those with known corners, and how often to draw each, (N,).
+
+    Raises:
+        DatasetError: a photo does not open.
+    """
+    real = [plate for _, plate in cut_outs(examples, lambda each: each.label.quad is not None, WIDE)]
+    return [Source(each.picture, each.corners, each.corners) for each in real], rates(main_scheme(), real)
+
+
+def drawn_source(rng: np.random.Generator) -> Source:
+    """A drawn one-line plate with drawn surroundings, from the front."""
+    kind, text = texts.sample_text(main_scheme().by_lines[1], rng)
+    picture, corners = drawn_plate(main_scheme(), kind, text, 30.0, rng)
+    return Source(picture, corners, corners, plain=True)
+
+
+def replaced(source: Source, rng: np.random.Generator) -> Source:
+    """Draw another plate over that of a cut-out, in the same plane, light and holder: of any kind, one line or two.
+
+    Those of two lines are drawn larger, so that they cover the old one.
+    """
+    draw = rng.random()
+    if draw < _TWO_LINES:
+        scheme = main_scheme().by_lines[2]
+    else:
+        scheme = (load_scheme(FOREIGN) if draw < _TWO_LINES + _ABROAD else main_scheme()).by_lines[1]
+    kind, text = texts.sample_text(scheme, rng)
+    flat = plates.draw(scheme, kind, text, rng, _SCALE)
+    height, width = flat.shape[:2]
+    x = float(rng.uniform(0.98, 1.3)) if draw < _TWO_LINES else 1.0
+    y = x * (height / width) * (WIDTH / HEIGHT)
+    quad, picture = stretched(source.base, x, y), source.picture.copy()
+    flat = _lit(flat, picture, source.corners)
+    rim = 1 + float(rng.uniform(0.05, 0.16))
+    holder = stretched(source.base, x * (1 + (rim - 1) * height / width), y * rim)
+    level = float(rng.choice((12, 30, 60, 120))) * float(rng.uniform(0.6, 1.4))
+    paste(picture, np.full((60, 260, 3), int(min(level, 250)), np.uint8), holder, rounded(60, 260, 5))
+    paste(picture, flat, quad, rounded(height, width, max(2, round(height * float(rng.uniform(0.03, 0.09))))))
+    return Source(picture, quad, source.base)
+
+
+def _lit(flat: Frame, picture: Frame, corners: Quad) -> Frame:
+    """Give a drawn plate the light of the plate that it replaces."""
+    (x0, y0), (x1, y1) = np.maximum(corners.min(axis=0), 0).astype(int), np.maximum(corners.max(axis=0), 1).astype(int)
+    old = picture[y0:y1, x0:x1]
+    if old.size == 0:
+        return flat
+    gain = np.percentile(old, 80, axis=(0, 1)) / 225.0
+    return np.asarray(np.clip(flat * np.clip(gain, 0.15, 1.1), 0, 255), np.uint8)
+
+
 def make_windows(
     source: Source, rng: np.random.Generator, mixture: CornerMixture = CornerMixture()
 ) -> list[tuple[NDArray[np.float32], NDArray[np.float32]]]:
@@ -71,14 +150,15 @@ def make_windows(
     matrix = cv2.getPerspectiveTransform(source.base, base)
     quad = np.asarray(cv2.perspectiveTransform(source.corners[None], matrix)[0], np.float32)
     frame_low, frame_high = _frame(quad, rng, mixture.cut)
-    windows = [first_window(_box(quad, frame_low, frame_high, rng)), next_window(_guess(quad, rng))]
+    windows = [first_window(_box(quad, frame_low, frame_high, rng)), next_window(stray(quad, rng, _GUESSED))]
     points = np.concatenate(windows)
     low = np.maximum(np.floor(points.min(axis=0)) - 2, np.floor(frame_low))
     high = np.minimum(np.ceil(points.max(axis=0)) + 2, np.ceil(frame_high))
-    size = np.maximum(high - low, 4).astype(int)
+    width, height = np.maximum(high - low, 4).astype(int).tolist()
     severity = float(rng.uniform(0, 1)) if source.plain else float(rng.uniform(0, 1) ** 2)
-    photo = take_photo(source.picture, source.base, base - low, (int(size[0]), int(size[1])), rng, severity)
-    return [(cut_windows(_grey_at_times(photo, rng), [w - low])[0], to_window(quad, w)) for w in windows]
+    photo = take_photo(source.picture, source.base, base - low, (width, height), rng, severity)
+    photo = without_colour(photo, rng, _GREY)
+    return [(cut_windows(photo, [w - low])[0], to_window(quad, w)) for w in windows]
 
 
 def _target(source: Source, rng: np.random.Generator, mixture: CornerMixture) -> Quad:
@@ -90,16 +170,9 @@ def _target(source: Source, rng: np.random.Generator, mixture: CornerMixture) ->
         return turned(centred(source.base, height), float(rng.normal(0, np.radians(3))))
     if rng.random() >= mixture.turned:
         return sample_corners(rng, height, largest_box=6.0)
-    features = np.array(
-        [
-            np.radians(rng.uniform(-32, 32)),
-            rng.normal(0, 0.05),
-            np.log(rng.uniform(0.17, 0.45)),
-            rng.normal(0, 0.006),
-            rng.normal(0, 0.008),
-        ]
-    )
-    return corners_of(features, height)
+    angle, narrow = np.radians(rng.uniform(-32, 32)), np.log(rng.uniform(0.17, 0.45))
+    lean, *twist = rng.normal(0, (0.05, 0.006, 0.008))
+    return corners_of(np.array([angle, lean, narrow, *twist]), height)
 
 
 def _frame(quad: Quad, rng: np.random.Generator, cut: float) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -107,11 +180,9 @@ def _frame(quad: Quad, rng: np.random.Generator, cut: float) -> tuple[NDArray[np
     low, high = quad.min(axis=0) - 1000, quad.max(axis=0) + 1000
     draw = rng.random()
     if draw < 2 * cut:
-        width, height = quad.max(axis=0) - quad.min(axis=0)
-        inside = -0.2 if draw < cut else 0.0
         side = int(rng.integers(4))
         axis = side % 2
-        reach = float(rng.uniform(inside, 0.3)) * float(height if axis else width)
+        reach = float(rng.uniform(-0.2 if draw < cut else 0.0, 0.3)) * float(np.ptp(quad[:, axis]))
         if side < 2:
             low[axis] = quad[:, axis].min() - reach
         else:
@@ -124,33 +195,16 @@ def _box(
 ) -> NDArray[np.float32]:
     """The detector's box (4,) xyxy around a quad: usually off by a little, sometimes down to an overlap of 0.4."""
     true: NDArray[np.float32] = quad_boxes(quad[None])[0]
-    size = np.tile(true[2:] - true[:2], 2)
     for _ in range(20):
-        if rng.random() < 0.7:
-            shift = rng.standard_t(4, 4) * np.array([0.025, 0.08, 0.025, 0.08])
-        else:
-            shift = rng.uniform(-0.3, 0.3, 4)
-        box = true + shift.astype(np.float32) * size
+        shift = rng.uniform(-0.3, 0.3, 4) * np.tile(true[2:] - true[:2], 2)
+        box = moved(true[None], rng)[0] if rng.random() < 0.7 else true + shift
         box = np.clip(box, np.tile(low, 2), np.tile(high, 2))
         if iou(box[None], true[None])[0, 0] > 0.4:
             return np.asarray(box, np.float32)
     return true
 
 
-def _guess(quad: Quad, rng: np.random.Generator) -> Quad:
-    """Corners as an earlier look leaves them: moved, turned, stretched, and each shifted, in plate heights."""
-    height, width = (float(v[0]) for v in quad_size(quad[None]))
-    amount = float(rng.choice((0.5, 1.0, 2.0)))
-    common = rng.normal(0, 0.06, 2)
-    each = rng.standard_t(4, (4, 2)) * 0.05
-    ends = rng.standard_t(3, 2) * 0.08  # the left and right edges stray most, along the plate
-    along = (quad[1] - quad[0] + quad[2] - quad[3]) / max(2 * width, 1e-3)
-    shift = common + each + np.outer([ends[0], ends[1], ends[1], ends[0]], along)
-    return np.asarray(quad + np.clip(shift * amount, -0.6, 0.6) * height, np.float32)
-
-
-def _grey_at_times(photo: Frame, rng: np.random.Generator) -> Frame:
-    """One photo in twelve without colour, as at night under infrared light."""
-    if rng.random() > 0.08:
-        return photo
-    return np.asarray(cv2.cvtColor(cv2.cvtColor(photo, cv2.COLOR_BGR2GRAY), cv2.COLOR_GRAY2BGR), np.uint8)
+def moved(boxes: Boxes, rng: np.random.Generator) -> Boxes:
+    """Shift boxes (N, 4) xyxy by the detector's usual error."""
+    size = np.tile(boxes[:, 2:] - boxes[:, :2], 2)
+    return np.asarray(boxes + rng.standard_t(4, boxes.shape) * np.array([0.025, 0.08, 0.025, 0.08]) * size, np.float32)

@@ -1,19 +1,29 @@
 """Trains CornerNet to vote for the corners, and to predict its error."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
 import torch
-from torch import Tensor
+from numpy.typing import NDArray
+from torch import Tensor, nn
 from torch.nn import functional
-from torch.utils.tensorboard.writer import SummaryWriter
 
+from plate_nets.evaluation.corner_metrics import corner_errors
+from plate_nets.evaluation.dataset import read_photo
+from plate_nets.evaluation.evaluate import boxes_of
 from plate_nets.networks.corners import CornerNet
+from plate_nets.networks.runtimes.torchscript import forward
+from plate_nets.recognition.corners import CornerFinder
+from plate_nets.recognition.quads import Quads
+from plate_nets.recognition.rectification import order_corners
+from plate_nets.types import Boxes, Frame
 from training.checkpoint import DECAY, TrainingState
 from training.corners.samples import Batch
-from training.corners.validation import LabelledCorners, errors_on
 from training.loop import Trainer, mixed_precision
+from training.real import Example, by_photo
 
 _VOTES = 0.3
 """Weight of each vote's own error beside that of their mean; it makes the votes that count agree."""
@@ -26,16 +36,27 @@ _FINE = 0.05
 def corner_state(device: torch.device, weights: Path | None = None, decay: float = DECAY) -> TrainingState[CornerNet]:
     """The state of a training of CornerNet, starting from weights or from nothing."""
     network: CornerNet = CornerNet().to(device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-    state = TrainingState("corners/1", network, decay=decay)
-    if weights:
-        state.take_over(weights)
-    return state
+    return TrainingState("corners/1", network, decay=decay, weights=weights)
+
+
+@dataclass(frozen=True)
+class LabelledCorners:
+    """A photo, the boxes (N, 4) to start from, and the labelled corners (N, 4, 2), px."""
+
+    path: Path
+    boxes: Boxes
+    quads: Quads
+
+    @cached_property
+    def photo(self) -> Frame:
+        """The photo, which is kept for the next validation."""
+        return read_photo(self.path)
 
 
 class CornerTrainer(Trainer[TrainingState[CornerNet], Batch, Sequence[LabelledCorners]]):
     """Trains CornerNet."""
 
-    file = "corners.safetensors"
+    file, curves = "corners.safetensors", "error/"
 
     def loss(self, batch: Batch) -> Tensor:
         """The error of a batch's votes."""
@@ -47,18 +68,11 @@ class CornerTrainer(Trainer[TrainingState[CornerNet], Batch, Sequence[LabelledCo
         points, weights, error = (part.float() for part in votes)
         return corner_loss(points, weights, error, corners, heights)
 
-    def validate(self, writer: SummaryWriter) -> str:
+    def figures(self, known: Sequence[LabelledCorners]) -> dict[str, float]:
         """The errors of the corners, in plate heights."""
-        state = self.state
-        shown = []
-        for name, labelled in self.validation.items():
-            errors = errors_on(state.average, labelled)
-            half, most = np.quantile(errors, (0.5, 0.95)) if errors.size else (np.inf, np.inf)
-            mean = float(errors.clip(max=0.5).mean())
-            shown.append(f"{name} {half:.4f}, {most:.4f}, mean {mean:.4f}")
-            for kind, value in (("median", half), ("most", most), ("mean", mean)):
-                writer.add_scalar(f"error/{name}/{kind}", value, state.step)
-        return f"error median, 95 %: {'; '.join(shown)}"
+        errors = errors_on(self.state.average, known)
+        half, most = np.quantile(errors, (0.5, 0.95)).tolist()
+        return {"median": half, "95 %": most, "mean": float(errors.clip(max=0.5).mean())}
 
 
 def corner_loss(points: Tensor, weights: Tensor, error: Tensor, corners: Tensor, heights: Tensor) -> Tensor:
@@ -85,3 +99,22 @@ def corner_loss(points: Tensor, weights: Tensor, error: Tensor, corners: Tensor,
     likelihood = (distance * torch.exp(-error[:, 0]) + error[:, 0]).mean()
     loss: Tensor = main + _VOTES * agreed + _QUALITY * likelihood
     return loss
+
+
+def load_corners(examples: Iterable[Example]) -> list[LabelledCorners]:
+    """The plates with labelled corners, and their boxes, by photo."""
+    return [
+        LabelledCorners(
+            path,
+            boxes_of(each.label for each in known),
+            np.stack([order_corners(each.label.quad) for each in known if each.label.quad is not None]),
+        )
+        for path, known in by_photo(each for each in examples if each.label.quad is not None)
+    ]
+
+
+def errors_on(network: nn.Module, labelled: Iterable[LabelledCorners]) -> NDArray[np.float32]:
+    """The errors (N, 4) of all corners found from the labelled boxes by a network in evaluation mode."""
+    finder = CornerFinder(partial(forward, network))
+    found = [corner_errors(finder.find(each.photo, each.boxes).quads, each.quads) for each in labelled]
+    return np.concatenate([np.empty((0, 4), np.float32), *found])

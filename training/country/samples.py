@@ -6,21 +6,19 @@ A drawing is photographed several times, each time differently, because drawing 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import NamedTuple
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from plate_nets.countries import PlateScheme
 from plate_nets.countries.designs import CLASSES, DESIGNS, GROUNDS, UNKNOWN, design_of, ground_of
-from plate_nets.evaluation.dataset import read_photo
 from plate_nets.recognition.geometry import normalized
 from plate_nets.types import Crops, Frame
-from training.reader.real import Example, RealPlate, by_photo
-from training.reader.straightened import photograph_drawn, photograph_straightened
-from training.synthesis import drawn_layout, plates, texts
-from training.synthesis.camera import HIGHEST, Corners, draw_height, photograph
-from training.synthesis.far import draw_far_height
+from training.real import Example, RealPlate, cut_outs
+from training.synthesis import drawn_layout, photograph_drawn, plates, texts
+from training.synthesis.camera import Corners, without_colour
+from training.synthesis.crops import HEIGHTS, Sight, draw_height
 from training.synthesis.layouts import grounds, varied
 from training.synthesis.layouts.layout import PlateLayout
 
@@ -48,19 +46,17 @@ class CountryBatch:
     grounds: NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class Drawing:
-    """A plate of ``lines`` lines from the front, with its surroundings, (H, W, 3) BGR, and its corners (4, 2)."""
+class Drawing(NamedTuple):
+    """A plate of ``lines`` lines from the front, with its surroundings, (H, W, 3) BGR, its corners (4, 2), and the
+    class of its ground."""
 
     picture: Frame
     corners: Corners
     lines: int
-    design: int
     ground: int
 
 
-@dataclass(frozen=True)
-class KnownPlate:
+class KnownPlate(NamedTuple):
     """A real plate and the class of its ground; `NOT_KNOWN` if the formats that its text fits have several."""
 
     plate: RealPlate
@@ -88,27 +84,24 @@ class Samples:
     def _sample(self, step: int, place: int) -> tuple[Frame, int, int]:
         rng = np.random.default_rng((self.seed, step, place))
         number = step * _FRESH + int(rng.integers(_POOL))
-        design = self._design(number)
+        _, design = self._generator(number)
         real = self.real.get(design, ())
         if real and (design not in self.drawn or rng.random() < REAL):
-            known = real[int(rng.integers(len(real)))]
-            crop, ground = photograph_real(known.plate, rng), known.ground
+            plate, ground = real[int(rng.integers(len(real)))]
+            crop = plate.photographed(rng, "near")
         else:
-            drawing = self._drawing(number)
-            crop, ground = photograph_drawing(drawing, rng), drawing.ground
-        if rng.random() < _GREY:
-            crop = np.asarray(cv2.cvtColor(cv2.cvtColor(crop, cv2.COLOR_BGR2GRAY), cv2.COLOR_GRAY2BGR), np.uint8)
-        return crop, CLASSES[design], ground
+            picture, corners, lines, ground = self._drawing(number)
+            sight: Sight = "far" if rng.random() < _FAR else "near"
+            crop = photograph_drawn(picture, corners, lines * draw_height(rng, sight), rng, sight, lines)
+        return without_colour(crop, rng, _GREY), CLASSES[design], ground
 
-    def _generator(self, number: int) -> np.random.Generator:
-        return np.random.default_rng((self.seed, number, self.batch))  # no sample: its place is smaller
-
-    def _design(self, number: int) -> str:
-        return self.designs[int(self._generator(number).integers(len(self.designs)))]
+    def _generator(self, number: int) -> tuple[np.random.Generator, str]:
+        """What decides about a drawing, and its design."""
+        rng = np.random.default_rng((self.seed, number, self.batch))  # no sample: its place is smaller
+        return rng, self.designs[int(rng.integers(len(self.designs)))]
 
     def _draw(self, number: int) -> Drawing:
-        rng = self._generator(number)
-        design = self.designs[int(rng.integers(len(self.designs)))]
+        rng, design = self._generator(number)
         scheme, shares = self.drawn[design][int(rng.integers(len(self.drawn[design])))]
         weights = np.array(list(shares.values()))
         for _ in range(_TRIES if rng.random() < _COLOURED else 1):
@@ -120,8 +113,8 @@ class Samples:
         if rng.random() < _REPAINTED:
             layout = _repainted(layout, rng)
         lines = next(each.lines for each in scheme.formats if each.name == kind)
-        picture, corners = drawn_layout(layout, text, lines * HIGHEST, rng)
-        return Drawing(picture, corners, lines, CLASSES[design], _class_of(ground_of(layout.ground)))
+        picture, corners = drawn_layout(layout, text, lines * HEIGHTS["near"][1], rng)
+        return Drawing(picture, corners, lines, _class_of(ground_of(layout.ground)))
 
 
 def _repainted(layout: PlateLayout, rng: np.random.Generator) -> PlateLayout:
@@ -129,21 +122,6 @@ def _repainted(layout: PlateLayout, rng: np.random.Generator) -> PlateLayout:
     ground, ink = coloured[int(rng.integers(len(coloured)))]
     blue, green, red = (round(min(each * rng.uniform(0.75, 1.25), 255)) for each in ground)
     return replace(layout, ground=(blue, green, red), ink=ink)
-
-
-def photograph_drawing(drawing: Drawing, rng: np.random.Generator) -> Frame:
-    """A drawing -> a photo of it, cut along the plate's corners: (24, 94, 3) BGR."""
-    far = rng.random() < _FAR
-    height = drawing.lines * (draw_far_height(rng) if far else draw_height(rng))
-    return photograph_drawn(drawing.picture, drawing.corners, height, rng, drawing.lines, "far" if far else "near")
-
-
-def photograph_real(plate: RealPlate, rng: np.random.Generator) -> Frame:
-    """A real plate, seen slightly worse than in its photo."""
-    severity = float(rng.uniform(0, 1) ** 2)
-    if plate.exact:
-        return photograph_straightened(plate.picture, plate.corners, rng, severity, lines=plate.lines)
-    return photograph(plate.picture, plate.corners, rng, severity)
 
 
 def drawn_formats(schemes: Sequence[PlateScheme]) -> dict[str, list[tuple[PlateScheme, dict[str, float]]]]:
@@ -169,13 +147,10 @@ def load_real(schemes: Sequence[PlateScheme], examples: Iterable[Example]) -> di
     """
     by_country = {scheme.country: scheme for scheme in schemes if scheme.country}
     found: dict[str, list[KnownPlate]] = {}
-    for path, labelled in by_photo(each for each in examples if each.country):
-        photo = read_photo(path)
-        for each in labelled:
-            scheme, text = by_country.get(each.country), each.label.text
-            if design := _design(scheme, text):
-                known = KnownPlate(each.cut_out(photo), _class_of(_ground(scheme, text)))
-                found.setdefault(design, []).append(known)
+    for each, plate in cut_outs(examples, lambda each: bool(each.country)):
+        scheme, text = by_country.get(each.country), each.label.text
+        if design := _design(scheme, text):
+            found.setdefault(design, []).append(KnownPlate(plate, _class_of(_ground(scheme, text))))
     return found
 
 

@@ -1,26 +1,23 @@
 """Trains CountryNet on the design and the ground of each crop, and validates it on held-out plates."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
-from torch.utils.tensorboard.writer import SummaryWriter
 
 from plate_nets.common.errors import DatasetError
 from plate_nets.countries import PlateScheme
 from plate_nets.countries.designs import CLASSES, DESIGNS
 from plate_nets.evaluation.reading_metrics import Share
 from plate_nets.networks.country import CountryNet
-from plate_nets.recognition.detection import DetectionSettings
-from plate_nets.recognition.geometry import crop_plates, normalized
-from plate_nets.recognition.rectification import RectificationSettings, quad_boxes, straighten
+from plate_nets.networks.runtimes.torchscript import forward
 from training.checkpoint import TrainingState
 from training.country.samples import NOT_KNOWN, CountryBatch, KnownPlate, Samples
-from training.loop import RIGHT, Trainer
-from training.reader.real import RealPlate
+from training.loop import Trainer
 
 ARCHITECTURE = "country/2"
 _GROUND = 0.5
@@ -28,6 +25,12 @@ _GROUND = 0.5
 _HELD_OUT = 20_260_000
 _SMOOTHED = 0.05
 """Label smoothing: a plate of one country may look like another's."""
+
+
+def country_state(device: torch.device, weights: Path | None, decay: float) -> TrainingState[CountryNet]:
+    """The state of a training of CountryNet, starting from weights or from nothing."""
+    network: CountryNet = CountryNet().to(device)
+    return TrainingState(ARCHITECTURE, network, decay=decay, weights=weights)
 
 
 class CountryTrainer(Trainer[TrainingState[CountryNet], CountryBatch, CountryBatch]):
@@ -45,21 +48,10 @@ class CountryTrainer(Trainer[TrainingState[CountryNet], CountryBatch, CountryBat
             return loss
         return loss + _GROUND * functional.cross_entropy(logits[:, len(DESIGNS) :], grounds, ignore_index=NOT_KNOWN)
 
-    def validate(self, writer: SummaryWriter) -> str:
+    def figures(self, known: CountryBatch) -> dict[str, float]:
         """The share of plates whose design is found, and of those whose ground is, if known."""
-        state, shown = self.state, []
-        for name, known in self.validation.items():
-            for kind, share in shares(known, answers(state.average, known, self.device)).items():
-                writer.add_scalar(f"{RIGHT}{name} {kind}", share.value, state.step)
-                shown.append(f"{name} {kind} {share.value:.3f}")
-        return f"right {', '.join(shown)}"
-
-
-@torch.inference_mode()
-def answers(network: nn.Module, known: CountryBatch, device: torch.device) -> NDArray[np.float32]:
-    """The logits (N, K + G) of plates, see `CountryNet`."""
-    logits: NDArray[np.float32] = network(torch.from_numpy(known.crops).to(device)).float().cpu().numpy()
-    return logits
+        found = shares(known, forward(self.state.average, known.crops, self.device))
+        return {kind: share.value for kind, share in found.items()}
 
 
 def shares(known: CountryBatch, logits: NDArray[np.float32]) -> dict[str, Share]:
@@ -80,7 +72,7 @@ def known_crops(folder: str, real: Mapping[str, Sequence[KnownPlate]]) -> Countr
     if not plates:
         raise DatasetError(f"{folder}: expected plates with a known country, got none")
     return CountryBatch(
-        np.stack([_crop(known.plate) for _, known in plates]),
+        np.stack([known.plate.crop() for _, known in plates]),
         np.array([design for design, _ in plates], np.int64),
         np.array([known.ground for _, known in plates], np.int64),
     )
@@ -89,11 +81,3 @@ def known_crops(folder: str, real: Mapping[str, Sequence[KnownPlate]]) -> Countr
 def drawn_plates(schemes: Sequence[PlateScheme], count: int = 256) -> CountryBatch:
     """Drawn plates of every design that no training has seen: `_HELD_OUT` is never used as its seed."""
     return Samples(schemes, {}, batch=count, seed=_HELD_OUT)[0]
-
-
-def _crop(plate: RealPlate) -> NDArray[np.float32]:
-    if plate.exact:
-        crops = normalized([straighten(plate.picture, plate.corners, plate.lines, RectificationSettings())])
-    else:
-        crops = crop_plates(plate.picture, quad_boxes(plate.corners[None]), DetectionSettings().crop_margin)
-    return np.asarray(crops[0], np.float32)

@@ -28,19 +28,15 @@ BLOCKS = {
 
 def from_package(state: dict[str, Tensor]) -> dict[str, Tensor]:
     """The package's state dict -> ours: ``model.9.cv1.conv.weight`` becomes ``pyramid.cv1.conv.weight``, in float32."""
-    renamed = {}
-    for key, tensor in state.items():
-        _, number, rest = key.split(".", 2)
-        renamed[f"{BLOCKS[int(number)]}.{rest}"] = tensor.float() if tensor.is_floating_point() else tensor
-    return renamed
+    parts = ((key.split(".", 2), value) for key, value in state.items())
+    return {
+        f"{BLOCKS[int(number)]}.{rest}": value.float() if value.is_floating_point() else value
+        for (_, number, rest), value in parts
+    }
 
 
 def to_package(state: dict[str, Tensor]) -> dict[str, Tensor]:
     """Our state dict -> the package's, the reverse of `from_package`; the package has no head for vehicles."""
     numbers = {name: number for number, name in BLOCKS.items()}
-    renamed = {}
-    for key, tensor in state.items():
-        name, rest = key.split(".", 1)
-        if name in numbers:
-            renamed[f"model.{numbers[name]}.{rest}"] = tensor
-    return renamed
+    parts = ((key.split(".", 1), value) for key, value in state.items())
+    return {f"model.{numbers[name]}.{rest}": value for (name, rest), value in parts if name in numbers}

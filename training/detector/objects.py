@@ -1,24 +1,23 @@
-"""Objects in training pictures besides labelled plates: a file ``file,kind,xmin,ymin,xmax,ymax,score`` per folder, px.
+"""Objects in training pictures, and files that keep them: what finding or drawing them took is not repeated.
 
 ``kind`` is "plate" or one of `types.VEHICLES`; ``score`` is the confidence of its source, 1 for drawn objects.
 """
 
-import csv
-import io
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from rich.progress import track
 
 from plate_nets.common.atomic_files import write_whole
-from plate_nets.common.errors import DatasetError
-from plate_nets.evaluation.dataset import BOX_COLUMNS, csv_rows, parse_box
 from plate_nets.types import VEHICLES, Boxes, Scores
 
-COLUMNS = ("file", "kind", *BOX_COLUMNS, "score")
 PLATE = "plate"
 KINDS = (PLATE, *VEHICLES)
+_EVERY = 20
+"""Pictures between two writes of a file."""
 
 
 @dataclass(frozen=True)
@@ -40,47 +39,25 @@ class Objects:
         )
 
     def __add__(self, other: "Objects") -> "Objects":
-        return Objects(
-            np.concatenate((self.boxes, other.boxes)),
-            np.concatenate((self.kinds, other.kinds)),
-            np.concatenate((self.scores, other.scores)),
-        )
+        return Objects(*(np.concatenate((vars(self)[name], vars(other)[name])) for name in vars(self)))
 
     def where(self, mask: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> "Objects":
         """The chosen objects, (N,)."""
         return Objects(self.boxes[mask], self.kinds[mask], self.scores[mask])
 
-
-def write_objects(path: Path, pictures: Mapping[str, Objects]) -> None:
-    """Write the objects of each picture, by the picture's file name."""
-    text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(COLUMNS)
-    for name, objects in pictures.items():
-        for box, kind, score in zip(
-            objects.boxes.tolist(), objects.kinds.tolist(), objects.scores.tolist(), strict=True
-        ):
-            rows.writerow((name, KINDS[kind], *(f"{side:.1f}" for side in box), f"{score:.3f}"))
-    write_whole(path, text.getvalue().encode())
+    @property
+    def rows(self) -> list[tuple[str, list[float], float]]:
+        """As `of` takes them."""
+        kinds = (KINDS[kind] for kind in self.kinds)
+        return list(zip(kinds, self.boxes.tolist(), self.scores.tolist(), strict=True))
 
 
-def read_objects(path: Path) -> dict[str, Objects]:
-    """Read a file written by `write_objects` -> the objects of each picture that has any, by file name.
-
-    Raises:
-        DatasetError: the file or a column is missing, a kind is unknown, or a box or a score is invalid.
-    """
-    if not path.is_file():
-        raise DatasetError(f"{path}: no such file; the first stage of the recipe writes it")
-    found: dict[str, list[tuple[str, tuple[float, ...], float]]] = {}
-    for where, row in csv_rows(path, COLUMNS):
-        try:
-            if row["kind"] not in KINDS:
-                raise ValueError(f"kind: expected one of {', '.join(KINDS)}, got {row['kind']!r}")
-            box, score = parse_box(row), float(row["score"])
-            if not 0 <= score <= 1:
-                raise ValueError(f"score: expected 0 to 1, got {score:g}")
-        except ValueError as error:
-            raise DatasetError(f"{where}: {error}") from error
-        found.setdefault(row["file"], []).append((row["kind"], box.sides, score))
-    return {name: Objects.of(rows) for name, rows in found.items()}
+def kept(path: Path, names: Sequence[str], find: Callable[[str], Objects]) -> dict[str, Objects]:
+    """The objects of pictures by their names: those that a file keeps, and those that are found now and kept in it."""
+    known = json.loads(path.read_bytes()) if path.is_file() else {}
+    unknown = [name for name in names if name not in known]
+    for number, name in enumerate(track(unknown, path.stem)):
+        known[name] = find(name).rows
+        if number % _EVERY == 0 or name == unknown[-1]:
+            write_whole(path, json.dumps(known).encode())
+    return {name: Objects.of(known[name]) for name in names}

@@ -6,10 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from plate_nets.common.errors import DatasetError
-from plate_nets.evaluation.dataset import Label, load_dataset
+from plate_nets.evaluation.dataset import load_dataset
+from plate_nets.evaluation.evaluate import boxes_of
 from plate_nets.types import Boxes
 
 SERIES = 50
@@ -18,20 +17,16 @@ SERIES = 50
 
 @dataclass(frozen=True)
 class Picture:
-    """A photo with all its known plates."""
+    """A photo with all its known plates.
+
+    ``complete``: whether the photo shows no plates besides the labelled ones. ``groups``: what must not be split: the
+    texts of the photo's plates or, if unknown, its scene.
+    """
 
     photo: Path
     boxes: Boxes
     complete: bool
-    """False if the photo may show plates besides the labelled ones."""
     groups: frozenset[str] = frozenset()
-    """As of `groups`."""
-
-
-def groups(photo: Path, labels: Iterable[Label]) -> set[str]:
-    """Groups that must not be split: the texts of the photo's plates or, if unknown, its scene."""
-    texts = {f"text {label.text}" for label in labels if label.text}
-    return texts or {f"scene {scene(photo.name)}"}
 
 
 def scene(name: str) -> str:
@@ -54,53 +49,39 @@ def held_out(group: str, share: float) -> bool:
 
 
 def pictures_of(folder: Path) -> list[Picture]:
-    """The photos of a labelled folder.
+    """The photos of a labelled folder; rows that cannot be used are logged and skipped.
 
     Raises:
         DatasetError: it cannot be used.
     """
-    return [
-        Picture(
-            photo,
-            np.array([label.box.sides for label in labels], np.float32),
-            complete=not photo.name.startswith("vk_"),
-            groups=frozenset(groups(photo, labels)),
-        )
-        for photo, labels in load_dataset(folder).photos()
-    ]
+    pictures = []
+    for photo, labels in load_dataset(folder).photos():
+        groups = {f"text {label.text}" for label in labels if label.text} or {f"scene {scene(photo.name)}"}
+        pictures.append(Picture(photo, boxes_of(labels), not photo.name.startswith("vk_"), frozenset(groups)))
+    return pictures
 
 
 def split_photos(folders: Iterable[Path], share: float) -> tuple[list[Picture], list[Picture]]:
     """Labelled folders -> pictures to train on and pictures held out.
 
     Photos that share a group, directly or through others, stay together: held out if any of their groups is. A copy of
-    a held-out photo under another name is not trained on. Rows that cannot be used are logged and skipped by
-    `load_dataset`.
+    a held-out photo under another name is not trained on.
 
     Raises:
         DatasetError: a folder cannot be used, or there is nothing to train on or to hold out.
     """
     pictures = [picture for folder in folders for picture in pictures_of(folder)]
-    keys = [picture.groups for picture in pictures]
-    out = {key for key in set().union(*keys) if held_out(key, share)}
-    while True:  # a plate in a held-out photo holds out its other photos too
-        more = set().union(*(key for key in keys if key & out)) | out
-        if more == out:
-            break
-        out = more
-    train: list[Picture] = []
-    held: list[Picture] = []
-    for picture, key in zip(pictures, keys, strict=True):
-        (held if key & out else train).append(picture)
-    if held:
-        copies = {_digest(picture.photo) for picture in held}
-        train = [picture for picture in train if _digest(picture.photo) not in copies]
+    out = {group for each in pictures for group in each.groups if held_out(group, share)}
+    while more := {group for each in pictures if each.groups & out for group in each.groups} - out:
+        out |= more  # a plate in a held-out photo holds out its other photos too
+    held = [each for each in pictures if each.groups & out]
+    copies = {_digest(each.photo) for each in held}
+    train = [each for each in pictures if not each.groups & out and not (copies and _digest(each.photo) in copies)]
     if not train:
         raise DatasetError(f"nothing to train on: {len(held)} photos, all held out (share {share:g})")
     if share and not held:
-        raise DatasetError(
-            f"none of {len(train)} photos is held out (share {share:g}); choose a larger one, or add photos"
-        )
+        none = f"none of {len(train)} photos is held out (share {share:g})"
+        raise DatasetError(f"{none}; choose a larger one, or add photos")
     return train, held
 
 

@@ -6,12 +6,13 @@ from pathlib import Path
 import cv2
 import matplotlib
 import numpy as np
-from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
 from plate_nets.recognition.geometry import expand
 from plate_nets.recognition.overlap import iou
+from plate_nets.recognition.rectification import box_quads, quad_boxes
 from plate_nets.types import Boxes, Frame
+from training.synthesis.drawing import paste
 
 FONTS = (
     "DejaVuSans.ttf",
@@ -42,39 +43,41 @@ def with_signs(rng: np.random.Generator, frame: Frame, boxes: Boxes, max_signs: 
 
 
 def put_sign(rng: np.random.Generator, frame: Frame, boxes: Boxes, sign: Frame, width: int) -> None:
-    """Draw a sign about ``width`` px wide at a random place, in place, unless it touches a plate (N, 4)."""
-    height = frame.shape[0]
-    sign, mask = tilted(rng, sign, width)
-    sign_h, sign_w = mask.shape
-    if sign_h >= height or sign_w >= frame.shape[1]:
+    """Draw a sign about ``width`` px wide at a random place, slightly tilted, in place, unless it touches a plate
+    (N, 4)."""
+    height = sign.shape[0] * width / sign.shape[1]
+    corners = box_quads(np.array([[0, 0, width, height]], np.float32))[0]
+    turn = cv2.getRotationMatrix2D((0, 0), rng.normal(0, 6), 1)[:, :2]
+    quad = (corners @ turn.T + rng.normal(0, 0.06 * height, (4, 2))).astype(np.float32)
+    room = np.array(frame.shape[1::-1]) - np.ptp(quad, axis=0)
+    if (room <= 0).any():
         return
-    left, top = int(rng.integers(0, frame.shape[1] - sign_w)), int(rng.integers(0, height - sign_h))
-    place = np.array([[left, top, left + sign_w, top + sign_h]], np.float32)
+    quad += (rng.random(2) * room - quad.min(axis=0)).astype(np.float32)
+    place = quad_boxes(quad[None])
     if iou(expand(boxes, 0.5), place).max(initial=0.0) > 0:
         return
-    region = frame[top : top + sign_h, left : left + sign_w]
-    light = np.clip(region.mean() / 110 + rng.uniform(-0.2, 0.4), 0.15, 1.0)  # dim in a dark picture
-    mixed = region * (1 - mask[..., None]) + sign * light * mask[..., None]
-    region[:] = np.clip(mixed, 0, 255).astype(np.uint8)
+    left, top, right, bottom = place[0].astype(int).tolist()
+    behind = frame[top : bottom + 1, left : right + 1].mean()
+    light = float(np.clip(behind / 110 + rng.uniform(-0.2, 0.4), 0.15, 1.0))  # dim in a dark picture
+    cover = np.full(sign.shape[:2], rng.uniform(190, 255), np.uint8)
+    paste(frame, np.asarray(np.clip(sign * light, 0, 255), np.uint8), quad, cover)
 
 
 def stamp_time(rng: np.random.Generator, frame: Frame) -> None:
     """Draw a date and a time along the upper or lower edge, as a recorder does, in place."""
     height, width = frame.shape[:2]
-    day, month, year = int(rng.integers(1, 32)), int(rng.integers(1, 13)), int(rng.integers(2008, 2030))
-    clock = f"{rng.integers(24):02d}:{rng.integers(60):02d}:{rng.integers(60):02d}"
-    dates = (f"{day:02d}.{month:02d}.{year}", f"{year}-{month:02d}-{day:02d}", f"{year}/{month:02d}/{day:02d}")
-    written = dates[int(rng.integers(3))] + (f" {clock}" if rng.random() < 0.7 else "")
+    day = np.datetime64("2008-01-01T00:00:00") + rng.integers(0, 22 * 365 * 86400)
+    patterns = ("%d.%m.%Y %H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y/%m/%d %H:%M:%S", "%d.%m.%Y")
+    written = day.item().strftime(patterns[int(rng.integers(len(patterns)))])
     font = int(rng.choice((cv2.FONT_HERSHEY_SIMPLEX, cv2.FONT_HERSHEY_DUPLEX, cv2.FONT_HERSHEY_PLAIN)))
     scale = float(width * rng.uniform(0.15, 0.5)) / cv2.getTextSize(written, font, 1.0, 1)[0][0]
     thick = max(1, round(scale * 2))
     (w, h), _ = cv2.getTextSize(written, font, scale, thick)
-    x = int(rng.uniform(0, max(width - w, 1)))
-    y = h + round(height * 0.02) if rng.random() < 0.4 else height - round(height * 0.03)
+    place = int(rng.uniform(0, max(width - w, 1))), round(h + 0.02 * height if rng.random() < 0.4 else 0.97 * height)
     ink = ((255, 255, 255), (0, 220, 255), (0, 140, 255), (10, 10, 10))[int(rng.integers(4))]
     if rng.random() < 0.4:
-        cv2.putText(frame, written, (x, y), font, scale, (0, 0, 0), 3 * thick, cv2.LINE_AA)
-    cv2.putText(frame, written, (x, y), font, scale, ink, thick, cv2.LINE_AA)
+        cv2.putText(frame, written, place, font, scale, (0, 0, 0), 3 * thick, cv2.LINE_AA)
+    cv2.putText(frame, written, place, font, scale, ink, thick, cv2.LINE_AA)
 
 
 def draw_sign(rng: np.random.Generator) -> Frame:
@@ -110,26 +113,6 @@ def text(rng: np.random.Generator) -> str:
         digits[: int(rng.integers(1, 5))],
     )
     return kinds[int(rng.integers(len(kinds)))]
-
-
-def tilted(rng: np.random.Generator, sign: Frame, width: int) -> tuple[Frame, NDArray[np.float32]]:
-    """Tilt a sign about ``width`` px wide slightly -> picture and coverage 0..1 (H, W)."""
-    scale = max(width, 8) / sign.shape[1]
-    height = max(4, round(sign.shape[0] * scale))
-    small = cv2.resize(sign, (max(width, 8), height), interpolation=cv2.INTER_AREA)
-    corners = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], np.float32) * (small.shape[1], height)
-    angle = rng.normal(0, 6)
-    turn = cv2.getRotationMatrix2D((0, 0), angle, 1)[:, :2]
-    moved = corners @ turn.T + rng.normal(0, 0.06 * height, (4, 2))
-    moved -= moved.min(axis=0)
-    size = tuple(np.ceil(moved.max(axis=0)).astype(int).tolist())
-    matrix = cv2.getPerspectiveTransform(corners.astype(np.float32), moved.astype(np.float32))
-    cover = np.full(small.shape[:2], rng.uniform(0.75, 1.0), np.float32)
-    warped = cv2.warpPerspective(small, matrix, size, flags=cv2.INTER_LINEAR)
-    mask = cv2.warpPerspective(cover, matrix, size, flags=cv2.INTER_LINEAR)
-    if rng.random() < 0.4:
-        warped, mask = cv2.GaussianBlur(warped, (0, 0), 1.0), cv2.GaussianBlur(mask, (0, 0), 1.0)
-    return np.asarray(warped, np.uint8), np.asarray(mask, np.float32)
 
 
 @cache

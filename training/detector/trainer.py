@@ -4,8 +4,7 @@ The first stages, which see edges and colours, are frozen.
 """
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -13,7 +12,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import nn
-from torch.utils.tensorboard.writer import SummaryWriter
 
 from plate_nets.evaluation.dataset import read_photo
 from plate_nets.evaluation.detection_metrics import Detections, average_precision, found
@@ -21,19 +19,16 @@ from plate_nets.networks.checkpoint import activation_of, load_weights
 from plate_nets.networks.runtimes.torchscript import detector_input
 from plate_nets.networks.yolov5 import Detect, YOLOv5n
 from plate_nets.recognition.detection import DetectionSettings, PlateDetector
-from plate_nets.types import VEHICLES, Box, Boxes
+from plate_nets.types import VEHICLES
 from training import loop
 from training.checkpoint import DECAY, TrainingState
 from training.detector.loss import head_loss
-from training.detector.smallest_plate import far
 from training.detector.views import Batch, Example
 
 FROZEN = ("down1", "down2", "stage2")
 """Parts that do not learn."""
-FAR, FAR_LONG_SIDE = (12, 15), 960
-"""Heights of the plates searched in full HD, px, and the long side of the input."""
-MEASURED, MEASURED_FAR = 100, 40
-"""Number of held-out photos to measure on, as they are and shrunk."""
+MEASURED = 100
+"""Maximum number of photos of a set to measure on."""
 ARCHITECTURE = "yolov5n/hardswish/vehicles"
 _VEHICLES = 0.5
 """Weight of the vehicles in the loss, beside the plates."""
@@ -66,19 +61,7 @@ def fresh(head: Detect) -> None:
         bias[:, 5:] = math.log(0.6 / (len(VEHICLES) - 0.6))
 
 
-@dataclass(frozen=True)
-class Look:
-    """One picture at one size: its plates, ignored regions, and vehicles if they are known."""
-
-    picture: Callable[[], NDArray[np.uint8]]
-    long_side: int
-    plates: Boxes
-    doubtful_plates: Boxes
-    vehicles: Boxes | None = None
-    doubtful_vehicles: Boxes | None = None
-
-
-class Detection(loop.Trainer[TrainingState[YOLOv5n], Batch, Sequence[Look]]):
+class Detection(loop.Trainer[TrainingState[YOLOv5n], Batch, Sequence[Example]]):
     """Trains a detector on the targets of both heads."""
 
     file = "yolo.safetensors"
@@ -99,19 +82,16 @@ class Detection(loop.Trainer[TrainingState[YOLOv5n], Batch, Sequence[Look]]):
         )
         return plates + _VEHICLES * vehicles
 
-    def validate(self, writer: SummaryWriter) -> str:
-        """Measure plates and vehicles of held-out photos, and distant plates in full HD."""
-        figures: dict[str, float] = {}
-        threshold = DetectionSettings().score_threshold
-        for name, looks in self.validation.items():
-            plates, vehicles = measured(self.state.average, looks)
-            figures[f"{name}: recall"] = float(found(plates, threshold).mean())
-            figures[f"{name}: AP50"] = average_precision(plates)
-            if any(len(each.truth) for each in vehicles):
-                figures[f"{name}: vehicles AP50"] = average_precision(vehicles)
-        for name, value in figures.items():
-            writer.add_scalar(name.replace(": ", "/"), value, self.state.step)
-        return ", ".join(f"{name} {value:.3f}" for name, value in figures.items())
+    def figures(self, known: Sequence[Example]) -> dict[str, float]:
+        """How well plates and vehicles of held-out photos are found."""
+        plates, vehicles = measured(self.state.average, known)
+        figures = {
+            "recall": float(found(plates, DetectionSettings().score_threshold).mean()),
+            "AP50": average_precision(plates),
+        }
+        if any(len(each.truth) for each in vehicles):
+            figures["vehicles AP50"] = average_precision(vehicles)
+        return figures
 
 
 def heads(network: YOLOv5n) -> tuple[Detect, Detect]:
@@ -120,55 +100,21 @@ def heads(network: YOLOv5n) -> tuple[Detect, Detect]:
     return network.detect, network.vehicles
 
 
-def measured(network: YOLOv5n, looks: Sequence[Look]) -> tuple[list[Detections], list[Detections]]:
-    """What a network finds in pictures, plates and vehicles of any kind, together with the truth."""
+def measured(network: YOLOv5n, examples: Sequence[Example]) -> tuple[list[Detections], list[Detections]]:
+    """What a network finds in some of the pictures, plates and vehicles of any kind, together with the truth."""
+    device = next(network.parameters()).device
 
-    def answer(head: Detect) -> Callable[[NDArray[np.uint8]], NDArray[np.float32]]:
-        device = next(network.parameters()).device
+    @torch.inference_mode()
+    def rows(head: Detect, pictures: NDArray[np.uint8]) -> NDArray[np.float32]:
+        with loop.mixed_precision(device):
+            features = network.features(detector_input(pictures, device))
+        return np.asarray(head([each.float() for each in features]).cpu().numpy())
 
-        @torch.inference_mode()
-        def rows(pictures: NDArray[np.uint8]) -> NDArray[np.float32]:
-            with loop.mixed_precision(device):
-                features = network.features(detector_input(pictures, device))
-            return np.asarray(head([each.float() for each in features]).cpu().numpy())
-
-        return rows
-
-    plates: list[Detections] = []
-    vehicles: list[Detections] = []
-    of_plates, of_vehicles = heads(network)
-    for look in looks:
-        frame = look.picture()
-        settings = DetectionSettings(look.long_side, proposal=0.01)
-        for head, there, doubtful, into in (
-            (of_plates, look.plates, look.doubtful_plates, plates),
-            (of_vehicles, look.vehicles, look.doubtful_vehicles, vehicles),
-        ):
-            if there is None or doubtful is None:
-                continue
-            boxes, scores = PlateDetector(answer(head), settings).detect(frame)
-            into.append(Detections(boxes, scores, there, doubtful))
-    return plates, vehicles
-
-
-def looks_of(examples: Sequence[Example]) -> dict[str, list[Look]]:
-    """Held-out photos -> what to measure on: as they are at 640 px, and shrunk into full HD at `FAR_LONG_SIDE`."""
-    none = np.empty((0, 4), np.float32)
-    near, shrunk = [], []
+    found: tuple[list[Detections], list[Detections]] = ([], [])
+    detectors = [PlateDetector(partial(rows, head), DetectionSettings(proposal=0.01)) for head in heads(network)]
     for each in examples[:: max(1, len(examples) // MEASURED)]:
-        plates = each.objects.kinds == 0
-        parts = (each.objects.boxes[own & sure] for own in (plates, ~plates) for sure in (each.sure, ~each.sure))
-        near.append(Look(partial(read_photo, each.photo), 640, *parts))
-    for each in examples[:: max(1, len(examples) // MEASURED_FAR)]:
-        labelled = Box(*each.objects.boxes[0].tolist())
-        for height in FAR:
-            placed = far(read_photo(each.photo), labelled, height)
-            if placed is not None:
-                shrunk.append(Look(partial(_far, each.photo, labelled, height), FAR_LONG_SIDE, placed[1][None], none))
-    return {"near": near, "far": shrunk}
-
-
-def _far(photo: Path, labelled: Box, height: float) -> NDArray[np.uint8]:
-    placed = far(read_photo(photo), labelled, height)
-    assert placed is not None
-    return placed[0]
+        frame, plates = read_photo(each.photo), each.objects.kinds == 0
+        for detector, own, into in zip(detectors, (plates, ~plates), found, strict=True):
+            there, doubtful = (each.objects.boxes[own & sure] for sure in (each.sure, ~each.sure))
+            into.append(Detections(*detector.detect(frame), there, doubtful))
+    return found

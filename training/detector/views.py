@@ -5,7 +5,7 @@ grid of up to four by four of them, plates and vehicles are as distant as a came
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -16,12 +16,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from plate_nets.evaluation.coding import code_jpeg
 from plate_nets.evaluation.dataset import read_photo
 from plate_nets.networks.runtimes.torchscript import detector_input
 from plate_nets.recognition.geometry import GREY
 from plate_nets.recognition.overlap import inside, iou
 from plate_nets.types import Boxes, Frame
+from training.detector.drawn import spoilt
 from training.detector.loss import DOUBTFUL
 from training.detector.objects import KINDS, PLATE, Objects
 from training.detector.pictures import Picture
@@ -34,10 +34,11 @@ GRIDS, _HOW_OFTEN = (1, 2, 3, 4), (0.5, 0.2, 0.15, 0.15)
 """Parts along a side of a picture."""
 _SOURCES = (0.6, 0.2, 0.2)
 """Shares of photos, drawn streets and other drawn pictures."""
-_SURE = {PLATE: 0.7}
-_SURE_VEHICLE, _LEAST_VEHICLE = 0.5, 0.2
+_SURE_PLATE, _SURE_VEHICLE, _LEAST_VEHICLE = 0.7, 0.5, 0.2
 """Minimum scores of a sure object, which is a target, and of a doubtful one, which is ignored."""
 _SAME = 0.2
+_SEVERITY = 0.5
+"""Of the faults of a camera, besides those that a photo has."""
 _LEAST_SEEN = {True: (0.6, 3.0), False: (0.4, 10.0)}
 """For plates and vehicles: minimum visible share, and minimum side, px; an object with less is doubtful."""
 _HARDLY = 0.1
@@ -46,11 +47,15 @@ _HARDLY = 0.1
 
 @dataclass(frozen=True)
 class Example:
-    """A picture with its sure objects (``sure``) and doubtful ones."""
+    """A picture with its objects, of which those with a low score are doubtful."""
 
     photo: Path
     objects: Objects
-    sure: NDArray[np.bool_]
+
+    @property
+    def sure(self) -> NDArray[np.bool_]:
+        """Which objects are targets, (N,); the others are ignored."""
+        return np.asarray(self.objects.scores >= np.where(self.objects.kinds == 0, _SURE_PLATE, _SURE_VEHICLE))
 
 
 class Batch(NamedTuple):
@@ -67,32 +72,27 @@ def example(photo: Path, taught: Objects, labelled: Boxes, complete: bool) -> Ex
     ``complete``: every plate is declared labelled, so a plate that only a teacher found is doubtful at most. An unsure
     vehicle inside a sure one is dropped.
     """
-    plates, sure_ones = taught.kinds == 0, taught.scores >= _SURE_VEHICLE
+    plates, sure = taught.kinds == 0, taught.scores >= _SURE_VEHICLE
     known = iou(taught.boxes, labelled).max(axis=1, initial=0) >= _SAME
     known |= inside(taught.boxes, labelled).max(axis=1, initial=0) >= 0.5
-    within = inside(taught.boxes, taught.boxes[sure_ones & ~plates]).max(axis=1, initial=0) >= 0.7
-    kept = np.where(plates, ~known, sure_ones | ((taught.scores >= _LEAST_VEHICLE) & ~within))
-    sure = np.where(plates, (taught.scores >= _SURE[PLATE]) & (not complete), sure_ones)
-    own = Objects.of((PLATE, box, 1.0) for box in labelled.tolist())
-    return Example(photo, own + taught.where(kept), np.concatenate((np.ones(len(labelled), bool), sure[kept])))
+    within = inside(taught.boxes, taught.boxes[sure & ~plates]).max(axis=1, initial=0) >= 0.7
+    kept = np.where(plates, ~known, sure | ((taught.scores >= _LEAST_VEHICLE) & ~within))
+    others = replace(taught, scores=taught.scores * ~(plates & complete)).where(kept)
+    return Example(photo, Objects.of((PLATE, box, 1.0) for box in labelled.tolist()) + others)
 
 
 def of_photos(pictures: Sequence[Picture], taught: Mapping[str, Mapping[str, Objects]]) -> list[Example]:
     """Labelled photos, and the teachers' objects by folder and file name -> examples."""
-    return [
-        example(
-            each.photo, taught[each.photo.parent.parent.name].get(each.photo.name, Objects()), each.boxes, each.complete
-        )
-        for each in pictures
-    ]
+    named = (taught.get(each.photo.parent.parent.name, {}).get(each.photo.name, Objects()) for each in pictures)
+    return [example(each.photo, own, each.boxes, each.complete) for each, own in zip(pictures, named, strict=True)]
 
 
 def of_drawn(folder: Path, objects: Mapping[str, Objects]) -> tuple[list[Example], list[Example]]:
-    """A folder written by `training.detector.draw` -> its streets and its other pictures."""
+    """A folder written by `training.detector.drawn` -> its streets and its other pictures."""
     both: tuple[list[Example], list[Example]] = ([], [])
     for photo in sorted((folder / "images").iterdir()):
         drawn = objects.get(photo.name, Objects())
-        both[not photo.name.startswith("street")].append(Example(photo, drawn, drawn.scores >= _SURE_VEHICLE))
+        both[not photo.name.startswith("street")].append(Example(photo, drawn))
     return both
 
 
@@ -112,16 +112,10 @@ class Views:
         rng = np.random.default_rng((self.seed, step))
         h, w = SHAPES[int(rng.choice(len(SHAPES), p=_OFTEN))]
         count = max(1, round(self.batch * SHAPES[0][0] * SHAPES[0][1] / (h * w)))
-        frames: list[Frame] = []
-        plates: list[NDArray[np.float32]] = []
-        vehicles: list[NDArray[np.float32]] = []
-        for number in range(count):
-            frame, boxes, kinds = self._view(rng, (h, w))
-            frames.append(frame)
-            of_plates, of_vehicles = targets(boxes, kinds)
-            for rows, into in ((of_plates, plates), (of_vehicles, vehicles)):
-                into.append(np.concatenate((np.full((len(rows), 1), number, np.float32), rows), axis=1))
-        both = (torch.from_numpy(np.concatenate(rows)) for rows in (plates, vehicles))
+        frames, *rows = zip(*(self._view(rng, (h, w)) for _ in range(count)), strict=True)
+        numbers = np.repeat(np.arange(count), [len(boxes) for boxes in rows[0]])[:, None]
+        boxes, kinds = map(np.concatenate, rows)
+        both = (torch.from_numpy(targets(numbers, boxes, kinds, of_plates)) for of_plates in (True, False))
         return Batch(detector_input(np.stack(frames)), *both)
 
     def _view(self, rng: np.random.Generator, hw: tuple[int, int]) -> tuple[Frame, Boxes, NDArray[np.int64]]:
@@ -139,10 +133,10 @@ class Views:
                 boxes.append(own + np.array((left, top, left, top), np.float32))
                 kinds.append(which)
         together = np.concatenate(boxes), np.concatenate(kinds)
+        plates = together[0][together[1][:, 0] == 0]
         if grid == 1 and rng.random() < 0.3:
-            plates = together[0][together[1][:, 0] == 0]
             frame = with_signs(rng, frame, plates)
-        return developed(frame, rng), *together
+        return spoilt(frame, plates, rng, _SEVERITY), *together
 
 
 def seen(
@@ -169,10 +163,8 @@ def seen(
     view[y : y + part.shape[0], x : x + part.shape[1]] = part
     boxes = boxes + np.array((left, top, left, top), np.float32)
     if rng.random() < 0.5:
-        view = view[:, ::-1]
-        boxes = boxes[:, [2, 1, 0, 3]] * np.array((-1, 1, -1, 1), np.float32) + np.array(
-            (hw[1], 0, hw[1], 0), np.float32
-        )
+        view, sides = view[:, ::-1], np.array((hw[1], 0, hw[1], 0), np.float32)
+        boxes = boxes[:, [2, 1, 0, 3]] * np.array((-1, 1, -1, 1), np.float32) + sides
     return view, *within(boxes, chosen, hw)
 
 
@@ -199,22 +191,9 @@ def within(boxes: Boxes, source: Example, hw: tuple[int, int]) -> tuple[Boxes, N
     return cut[there], np.stack((source.objects.kinds, sure), axis=1)[there].astype(np.int64)
 
 
-def developed(frame: Frame, rng: np.random.Generator) -> Frame:
-    """Change the light of a picture, and at times blur it, add noise, or code it coarsely."""
-    light = frame.astype(np.float32) * rng.uniform(0.85, 1.15, 3) * rng.uniform(0.5, 1.3) + rng.uniform(-15, 15)
-    if rng.random() < 0.15:
-        light = np.asarray(cv2.GaussianBlur(light, (0, 0), float(rng.uniform(0.3, 0.9))), light.dtype)
-    if rng.random() < 0.2:
-        light = light + rng.normal(0, rng.uniform(2, 10), (*frame.shape[:2], 1))
-    developed = np.clip(light, 0, 255).astype(np.uint8)
-    return code_jpeg(developed, int(rng.integers(40, 96))) if rng.random() < 0.4 else developed
-
-
-def targets(boxes: Boxes, kinds: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Boxes (N, 4) and their kinds (N, 2) -> (K, 5) for plates and (M, 5) for vehicles: kind or `DOUBTFUL`, box."""
-    plates = kinds[:, 0] == KINDS.index(PLATE)
-    both = []
-    for own, first in ((plates, 0), (~plates, 1)):
-        kind = np.where(kinds[own, 1] > 0, kinds[own, 0] - first, DOUBTFUL)
-        both.append(np.concatenate((kind[:, None], boxes[own]), axis=1).astype(np.float32))
-    return both[0], both[1]
+def targets(numbers: NDArray[np.int64], boxes: Boxes, kinds: NDArray[np.int64], of_plates: bool) -> NDArray[np.float32]:
+    """The pictures (N, 1), boxes (N, 4) and kinds (N, 2) of objects -> the targets (K, 6) of a head: picture, kind or
+    `DOUBTFUL`, box."""
+    kind = np.where(kinds[:, 1] > 0, kinds[:, 0] - (not of_plates), DOUBTFUL)
+    rows = np.concatenate((numbers, kind[:, None], boxes), axis=1).astype(np.float32)
+    return np.asarray(rows[(kinds[:, 0] == KINDS.index(PLATE)) == of_plates])

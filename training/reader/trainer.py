@@ -1,23 +1,33 @@
-"""Trains the reader with CTC, STN and LPRNet jointly."""
+"""Trains the reader with CTC, STN and LPRNet jointly, and measures how well it reads labelled plates."""
 
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
-from torch.utils.tensorboard.writer import SummaryWriter
 
 from plate_nets.contract import reader_network
 from plate_nets.countries import PlateScheme
 from plate_nets.networks.checkpoint import save_weights
-from plate_nets.types import STEPS
-from training.loop import RIGHT, Trainer, mixed_precision
+from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, STEPS, Crops
+from training.loop import Trainer, mixed_precision
 from training.reader.samples import Batch
 from training.reader.state import Reader, ReaderState
-from training.reader.validation import LabelledCrops, exact_share
+from training.real import Example, cut_outs
 
 _LOSS_CAP = 12.0
 """Maximum loss of one plate: about one and a half characters entirely wrong."""
+
+
+@dataclass(frozen=True)
+class LabelledCrops:
+    """Crops (N, 3, 24, 94) as delivered by the detector, with their texts."""
+
+    crops: Crops
+    texts: Sequence[str]
 
 
 class ReaderTrainer(Trainer[ReaderState, Batch, LabelledCrops]):
@@ -31,16 +41,9 @@ class ReaderTrainer(Trainer[ReaderState, Batch, LabelledCrops]):
         targets, lengths = (torch.from_numpy(each).to(self.device) for each in (batch.targets, batch.lengths))
         return ctc_loss(logits.float(), targets, lengths)
 
-    def validate(self, writer: SummaryWriter) -> str:
-        """The shares of plates whose best path is right."""
-        state = self.state
-        shares = {
-            name: exact_share(state.average, crops, state.scheme, self.device)
-            for name, crops in self.validation.items()
-        }
-        for name, share in shares.items():
-            writer.add_scalar(f"{RIGHT}{name}", share, state.step)
-        return f"exact {', '.join(f'{name} {share:.4f}' for name, share in shares.items())}"
+    def figures(self, known: LabelledCrops) -> dict[str, float]:
+        """The share of plates whose best path is right."""
+        return {"exact": exact_share(self.state.average, known, self.state.scheme, self.device)}
 
     def save(self, name: str) -> None:
         """Write both networks."""
@@ -70,3 +73,31 @@ def save_reader(reader: Reader, folder: Path, metadata: dict[str, str], scheme: 
     if reader.stn_learns:
         save_weights(reader.stn, folder / "stn.safetensors", metadata, scheme)
     save_weights(reader.lprnet, folder / f"{reader_network(scheme)}.safetensors", metadata, scheme)
+
+
+def load_crops(scheme: PlateScheme, examples: Iterable[Example]) -> LabelledCrops:
+    """Plates with a text, as the server cuts them."""
+    crops, texts = [np.empty((0, 3, CROP_HEIGHT, CROP_WIDTH), np.float32)], []
+    for each, plate in cut_outs(examples, lambda each: bool(each.label.text)):
+        crops.append(plate.crop()[None])
+        texts.append(scheme.spelled(each.symbols))
+    return LabelledCrops(np.concatenate(crops), texts)
+
+
+def best_paths(logits: torch.Tensor, scheme: PlateScheme) -> list[str]:
+    """CTC logits (N, C, 18) -> the texts of the best paths: repeats merged, blanks dropped."""
+    return [
+        "".join(scheme.alphabet[symbol] for symbol in torch.unique_consecutive(path).tolist() if symbol != scheme.blank)
+        for path in logits.argmax(1)
+    ]
+
+
+@torch.inference_mode()
+def exact_share(reader: nn.Module, labelled: LabelledCrops, scheme: PlateScheme, device: torch.device) -> float:
+    """The share of plates whose best path is exactly the label, 0..1."""
+    right = 0
+    for start in range(0, len(labelled.texts), 64):
+        crops = torch.from_numpy(labelled.crops[start : start + 64]).to(device, memory_format=torch.channels_last)
+        texts = best_paths(reader(crops).float().cpu(), scheme)
+        right += sum(a == b for a, b in zip(texts, labelled.texts[start : start + 64], strict=True))
+    return right / max(len(labelled.texts), 1)

@@ -25,7 +25,7 @@ from plate_nets.networks.registry import NETWORKS
 from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder
 from plate_nets.recognition.quads import lines_of
 from plate_nets.types import Lines, Logits
-from training.reader.real import Example
+from training.real import Example
 from training.recipe.measure import TrainedReader, spelled
 
 

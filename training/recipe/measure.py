@@ -5,36 +5,20 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 
-import numpy as np
-import torch
-
-from plate_nets.contract import CORNERS, COUNTRY, STN, YOLO, reader_network
-from plate_nets.countries import PlateScheme, load_scheme, load_schemes, main_scheme
-from plate_nets.countries.designs import DESIGNS
+from plate_nets.contract import STN, reader_network
+from plate_nets.countries import PlateScheme, load_scheme, load_schemes
 from plate_nets.evaluation.dataset import Label
-from plate_nets.evaluation.detection_metrics import found
 from plate_nets.evaluation.evaluate import evaluate_given
-from plate_nets.evaluation.reading_metrics import Share, summarize
+from plate_nets.evaluation.reading_metrics import ReadPlate, Share, summarize
 from plate_nets.networks.registry import NETWORKS
 from plate_nets.networks.runtimes.networks import Networks, default_repository, first_versions, load_converted
 from plate_nets.networks.runtimes.torchscript import forward
-from plate_nets.networks.yolov5 import YOLOv5n
-from plate_nets.recognition.detection import DetectionSettings
 from plate_nets.recognition.local import LocalReader
 from plate_nets.types import Crops
-from training.corners.trainer import CornerTrainer
-from training.corners.validation import errors_on, load_corners
-from training.country.trainer import CountryTrainer, answers, shares
-from training.detector.trainer import Detection, measured
-from training.reader.lookalikes import worst
-from training.reader.real import Example, by_photo
-from training.recipe.detector import known_plates
+from training.real import Example, by_photo
 from training.recipe.prepare import Examples
-from training.recipe.recipe import DRAWN, CountryRecipe, DetectorRecipe, ReaderRecipe, drawings
-from training.recipe.train import known_sets, labelled
+from training.recipe.recipe import DRAWN, ReaderRecipe, drawings
 
-NEAR = 0.15
-"""Maximum error of a corner that is near, in plate heights."""
 WORST = 12
 """Plates of a data set with the worst answers to show."""
 
@@ -117,43 +101,10 @@ def measure_reader(reader: TrainedReader, examples: Examples) -> dict[str, Measu
     return of_sets
 
 
-def measure_country(recipe: CountryRecipe, folder: Path, examples: Examples) -> dict[str, Measured]:
-    """How well the CountryNet of a folder knows plates of data sets, and drawn ones."""
-    schemes = load_schemes(recipe.scheme)
-    network = NETWORKS[COUNTRY.name].load(schemes[0], folder / CountryTrainer.file)
-    of_sets = {}
-    for name, known in known_sets(schemes, examples).items():
-        logits = answers(network, known, torch.device("cpu"))
-        designs = logits[:, : len(DESIGNS)]
-        chances = np.exp(designs - designs.max(1, keepdims=True))
-        sure = chances.max(1) / chances.sum(1)
-        right = designs.argmax(1) == known.designs
-        rows = np.lexsort((sure, right))[:WORST].tolist()
-        each = [(DESIGNS[known.designs[row]], DESIGNS[designs[row].argmax()], float(sure[row])) for row in rows]
-        shown = [Answered(known.crops[row], *answer) for row, answer in zip(rows, each, strict=True)]
-        of_sets[name] = Measured(shares(known, logits), shown)
-    return of_sets
-
-
-def measure_corners(folder: Path, examples: Examples) -> dict[str, Measured]:
-    """How many plates of data sets get four corners near the labelled ones from the CornerNet of a folder."""
-    network = NETWORKS[CORNERS.name].load(main_scheme(), folder / CornerTrainer.file)
-    of_sets = {}
-    for name, plates in examples.items():
-        errors = errors_on(network, load_corners(labelled(plates)))
-        of_sets[name] = Measured({"near": Share(int((errors.max(axis=1) < NEAR).sum()), len(errors))}, [])
-    return of_sets
-
-
-def measure_detector(recipe: DetectorRecipe, folder: Path, root: Path) -> dict[str, Measured]:
-    """How many plates of data sets the detector of a folder finds."""
-    network = NETWORKS[YOLO.name].load(main_scheme(), folder / Detection.file)
-    assert isinstance(network, YOLOv5n)
-    found_in = {}
-    for name, looks in known_plates(recipe, root).items():
-        hits = found(measured(network, looks)[0], DetectionSettings().score_threshold)
-        found_in[name] = Measured({"found": Share(int(hits.sum()), len(hits))}, [])
-    return found_in
+def worst(plates: Sequence[ReadPlate], count: int) -> list[int]:
+    """The rows of the worst plates: first those with a wrong best reading, then the least certain ones."""
+    badness = [(each.best == each.label, each.reading.confidence if each.reading else 0.0) for each in plates]
+    return sorted(range(len(plates)), key=badness.__getitem__)[:count]
 
 
 def spelled(scheme: PlateScheme, examples: Iterable[Example]) -> Iterator[tuple[Path, tuple[Label, ...]]]:

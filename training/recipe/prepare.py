@@ -32,7 +32,7 @@ from plate_nets.recognition.overlap import iou
 from plate_nets.recognition.quads import Quad
 from plate_nets.recognition.rectification import quad_boxes
 from plate_nets.types import CORNER_COLUMNS, Frame
-from training.reader.real import Example, most_lines, readable
+from training.real import Example, most_lines, readable
 from training.recipe.recipe import DRAWN, AnyRecipe, DataSet, ReaderRecipe, Recipe, drawings
 from training.synthesis.test_set import write_test_set
 
@@ -61,7 +61,7 @@ def prepare(recipe: AnyRecipe, root: Path, out: Path) -> dict[str, list[Example]
     Raises:
         DatasetError: a folder cannot be used.
     """
-    if recipe.network == "detector":  # it learns whole photos: `training.recipe.detector`
+    if recipe.network == "detector":  # it learns whole photos
         return {}
     scheme = load_scheme(recipe.scheme if recipe.network == "reader" else LATIN)
     found = {name: prepared(scheme, root / name, each, out) for name, each in recipe.data.items()}

@@ -1,19 +1,23 @@
 """Synthetic plate crops: drawn by this project, photographed by a simulated camera.
 
-texts -> plates (with glyphs and layouts) -> surroundings -> camera (with perspective) -> Sample
+texts -> plates (with glyphs and layouts) -> surroundings -> crops (with camera and perspective) -> Sample
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from plate_nets.countries import PlateScheme
 from plate_nets.types import Frame
-from training.synthesis import camera, perspective, plates, surroundings, texts
+from training.synthesis import camera, crops, perspective, plates, surroundings, texts
+from training.synthesis.crops import Sight
 from training.synthesis.layouts.layout import HEIGHT, WIDTH, PlateLayout
 
 _SCALES = tuple(float(v) for v in np.geomspace(0.22, 1.0, 8))
 """Scales at which plates are drawn, px/mm; few, so that drawn glyphs can be reused."""
+_LARGEST_BOX = 4.5
+"""Height of the upright box around a plate that is cropped along its corners, in plate heights: it loses no rows."""
 
 
 @dataclass(frozen=True)
@@ -26,19 +30,36 @@ class Sample:
     height: float
 
 
-def synthesize(scheme: PlateScheme, rng: np.random.Generator, kind: str | None = None) -> Sample:
-    """Make the next synthetic crop of a one-line plate, cropped along its upright box.
+def synthesize(
+    scheme: PlateScheme,
+    rng: np.random.Generator,
+    kind: str | None = None,
+    sight: Sight = "boxed",
+    lines: int = 1,
+    change: Callable[[str, np.random.Generator], str] | None = None,
+    inverted: bool = False,
+) -> Sample:
+    """Make the next synthetic crop of a plate of ``lines`` lines. The generator decides everything in it.
 
-    The generator decides everything in it.
+    ``change``: makes another text of the same length, which stands on the plate. ``inverted``: as a negative.
 
     Raises:
         InputError: ``kind`` is not a format of the scheme.
     """
-    kind, text = texts.sample_text(scheme.by_lines[1], rng, kind)
-    height = camera.draw_height(rng)
-    picture, corners = drawn_plate(scheme, kind, text, height, rng)
-    target = placed(corners, height, rng)
-    return Sample(camera.shoot(picture, corners, target, rng), text, kind, height)
+    kind, text = texts.sample_text(scheme.by_lines[lines], rng, kind)
+    shown = change(text, rng) if change else text
+    height = lines * crops.draw_height(rng, sight)
+    picture, corners = drawn_plate(scheme, kind, text, height, rng, shown)
+    picture = crops.negative(picture, rng) if inverted else picture
+    return Sample(photograph_drawn(picture, corners, height, rng, sight, lines), shown, kind, height)
+
+
+def photograph_drawn(
+    picture: Frame, corners: camera.Corners, height: float, rng: np.random.Generator, sight: Sight, lines: int
+) -> Frame:
+    """A drawn plate of ``lines`` lines from the front, about ``height`` px high in the photo -> (24, 94, 3) BGR."""
+    largest = perspective.LARGEST_BOX if sight == "boxed" else _LARGEST_BOX
+    return crops.shoot(picture, corners, placed(corners, height, rng, largest), rng, 1.0, sight, lines)
 
 
 def drawn_plate(

@@ -1,28 +1,31 @@
 """``python -m training.synthesis``: draws crops, scenes, the test set and clips."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated
 
+import cv2
 import numpy as np
 import typer
 from rich.console import Console
 from rich.progress import Progress, track
 
 from plate_nets.common.errors import InputError
+from plate_nets.common.latin import latin_form
 from plate_nets.countries import MAIN_SCHEME, load_schemes
 from plate_nets.networks.runtimes.precision import CROPS, SCENE
+from plate_nets.types import Frame
 from training.command import errors_in_one_line
 from training.picture_file import save_picture
-from training.synthesis import synthesize
+from training.synthesis import Sample, synthesize
 from training.synthesis.drive_by import DriveBySettings, LightName, truth_path, write_drive_by
 from training.synthesis.drive_by_set import CameraName, write_drive_by_set
 from training.synthesis.scene import render_scene
-from training.synthesis.sheet import draw_sheet
 from training.synthesis.test_set import write_test_set
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-_CROPS = 120
+_CROPS, _COLUMNS, _LABEL = 120, 8, 14
+"""Of a sheet: crops, crops in a row, and px below each for its text."""
 
 
 @app.command(no_args_is_help=True)
@@ -65,7 +68,7 @@ def main(
     country = countries[0]
     if sheet is not None:
         rng = np.random.default_rng(seed)
-        save_picture(sheet, draw_sheet([synthesize(country, rng, kind) for _ in range(_CROPS)]))
+        save_picture(sheet, _sheet([synthesize(country, rng, kind) for _ in range(_CROPS)]))
         console.print(f"wrote {sheet}")
     if scene is not None:
         drawn = render_scene(countries, np.random.default_rng(seed), plates=plates, reach=reach)
@@ -86,6 +89,19 @@ def main(
         console.print(f"wrote {drive_by} and {truth_path(drive_by)}: {cars} cars")
     if drive_by_set is not None:
         _write(write_drive_by_set(drive_by_set, country, camera, clips, seed, cars), clips, drive_by_set, "clips")
+
+
+def _sheet(samples: Sequence[Sample]) -> Frame:
+    """Samples -> one picture, BGR: crops twice as large, under each its text and the plate's height in the photo."""
+    tiles = []
+    for sample in samples:
+        crop = cv2.resize(sample.crop, None, fx=2, fy=2, interpolation=cv2.INTER_NEAREST)
+        tile = cv2.copyMakeBorder(crop, 2, 2 + _LABEL, 2, 2, cv2.BORDER_CONSTANT)
+        label, place = f"{latin_form(sample.text)} {sample.height:.0f}px", (4, tile.shape[0] - 4)
+        cv2.putText(tile, label, place, cv2.FONT_HERSHEY_SIMPLEX, 0.38, (200, 200, 200), 1, cv2.LINE_AA)
+        tiles.append(tile)
+    rows = [np.concatenate(tiles[start : start + _COLUMNS], axis=1) for start in range(0, len(tiles), _COLUMNS)]
+    return np.concatenate(rows)
 
 
 def _write(files: Iterable[Path], count: int, folder: Path, message: str = "photos") -> None:

@@ -1,53 +1,42 @@
-"""Photographs plates as the detector delivers them: a crop of 94 x 24 px with every fault of the street.
+"""Spoils pictures: every fault of the street and of a camera, for all networks.
 
-The order follows nature: dirt and snow on the plate, the light, the lens, the sensor, the coding, the detector's box.
-Resolution, focus and motion share one budget of blur, so that a person can still read nearly every crop.
+The order follows nature: dirt and snow on the plate, the light, the lens, the sensor, the coding. Resolution, focus and
+motion share one budget of blur, so that a person can still read nearly every plate. A cheap camera adds a soft lens and
+a low bit rate, and smears what moves: a plate of height h in pixels, on a car that comes towards a camera above the
+road or leaves it, moves in the picture by a multiple of h squared, because twice as near is four times as fast.
 """
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.evaluation.coding import code_jpeg
-from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, Frame
+from plate_nets.evaluation.coding import code_h264, code_jpeg, moved, reduced
+from plate_nets.types import Frame
 
 Corners = NDArray[np.float32]
 """Corner points (4, 2), clockwise from the plate's top left, px."""
 Light = NDArray[np.float32]
 """A picture in progress: (H, W, 3), BGR, 0..255 and beyond."""
 
-LOWEST, HIGHEST = 12.0, 60.0
-"""Plate heights in the photo, px: lower ones are unreadable; above the highest the crop does not change."""
 _BLUR_BUDGET = 0.058
 """Maximum standard deviation of the total blur, in plate heights: half a stroke of the region code."""
 _LEAST_DEVIATION = 11.0
 """Minimum standard deviation of the symbols' brightness, 0..255, at full severity."""
 
+_SMEAR = (0.003, 0.018)
+"""Range of the smear's length over the plate's height squared, 1/px: 20 to 60 km/h for 10 to 15 ms, in
+`training.synthesis.drive_by`."""
+_ASIDE = 0.9
+"""Largest angle of the movement from the vertical, radians: a camera between two lanes."""
+_FRAME_TIME = (2.5, 4.0)
+"""Range of the time between two frames, in exposures."""
+_FARTHEST = 64.0
+"""Maximum distance in px from the plate's place in the first frame to that in the last: large pictures code slowly."""
+_BLOCK = 16
+"""Side of a macroblock of H.264, px."""
+
 _GRAIN = np.random.default_rng(0).standard_normal((384, 768, 3), dtype=np.float32)
 """Noise to cut windows from: drawing it anew for each photo took a tenth of the time."""
-
-
-def photograph(picture: Frame, corners: Corners, rng: np.random.Generator, severity: float = 1.0) -> Frame:
-    """A picture with a plate and some surroundings -> a crop of it as the detector would deliver it.
-
-    Args:
-        picture: (H, W, 3) BGR, drawn or cut out of a photo.
-        corners: (4, 2) clockwise from the plate's top left, px of the picture.
-        rng: decides everything.
-        severity: 0 almost no faults, 1 the full range of faults, most of them moderate.
-
-    Returns:
-        (24, 94, 3) BGR uint8.
-    """
-    source = edge_height(corners)
-    height = min(source, draw_height(rng, severity)) if rng.random() < 0.6 * severity else min(source, HIGHEST)
-    return shoot(picture, corners, tilt(centred(corners, height), height, rng, severity), rng, severity)
-
-
-def draw_height(rng: np.random.Generator, severity: float = 1.0) -> float:
-    """A plate height in the photo, px: log-uniform between the lowest and the highest, low ones rarer when mild."""
-    lowest = LOWEST * (HIGHEST / 2 / LOWEST) ** (1 - min(severity, 1.0))
-    return float(lowest * (HIGHEST / lowest) ** rng.random() ** 0.9)
 
 
 def edge_height(corners: Corners) -> float:
@@ -67,14 +56,6 @@ def turned(corners: Corners, angle: float) -> Corners:
     return np.asarray(corners @ turn, np.float32)
 
 
-def shoot(picture: Frame, corners: Corners, target: Corners, rng: np.random.Generator, severity: float = 1.0) -> Frame:
-    """As `photograph`, with the plate's corners in the simulated photo given: ``target`` (4, 2) around (0, 0)."""
-    origin, size = _box(target, edge_height(target), rng, severity)
-    photo = take_photo(picture, corners, target - origin, size, rng, severity)
-    how = (cv2.INTER_LINEAR, cv2.INTER_LINEAR, cv2.INTER_AREA, cv2.INTER_CUBIC)[int(rng.integers(4))]
-    return np.asarray(cv2.resize(photo, (CROP_WIDTH, CROP_HEIGHT), interpolation=how), np.uint8)
-
-
 def take_photo(
     picture: Frame,
     corners: Corners,
@@ -88,8 +69,12 @@ def take_photo(
 
     ``lines``: of the plate; with two, the characters are smaller and tolerate less blur and dirt.
     """
-    height = edge_height(target) / lines
-    light = _project(picture, corners, target, size, edge_height(corners) / edge_height(target)).astype(np.float32)
+    return spoil(_project(picture, corners, target, size), target, rng, severity, lines)
+
+
+def spoil(picture: Frame, target: Corners, rng: np.random.Generator, severity: float = 1.0, lines: int = 1) -> Frame:
+    """A picture in which the corners of the plate to be recognised lie at ``target`` -> as a camera shows it."""
+    height, light = edge_height(target) / lines, picture.astype(np.float32)
     least = min(_contrast(light, target), _LEAST_DEVIATION * (2.2 - 1.2 * min(severity, 1.0)))
     strength = severity * float(rng.beta(1.1, 1.9))
     if rng.random() < 0.22 * severity:
@@ -104,46 +89,15 @@ def take_photo(
     return photo
 
 
-def tilt(corners: Corners, height: float, rng: np.random.Generator, severity: float) -> Corners:
-    """Turn, tilt, stretch and keystone a quad around (0, 0) a little more."""
-    amount = severity * float(rng.beta(1.2, 2.2))
-    angle = rng.normal(0, np.radians(7)) * amount
-    lean = rng.normal(0, 0.18) * amount
-    stretch = np.exp(rng.normal(0, 0.12) * amount)
-    cos, sin = np.cos(angle), np.sin(angle)
-    turn = np.array([[cos * stretch, sin * stretch], [-sin + lean * cos, cos + lean * sin]], np.float32)
-    wobble = rng.normal(0, 0.035 * amount + 0.008 * min(severity, 1), (4, 2)) * height
-    return np.asarray(corners @ turn + wobble, np.float32)
-
-
-def _box(
-    target: Corners, height: float, rng: np.random.Generator, severity: float
-) -> tuple[NDArray[np.float32], tuple[int, int]]:
-    """The detector's box around a quad: its top left corner and its size (w, h), whole px."""
-    # Even a mild crop is loose: the detector's boxes are off by a tenth of the height, and a margin is added.
-    spread = 0.09 + 0.04 * severity
-    margins = np.clip(rng.gamma(1.5, spread / 1.5, 4) - 0.05 * min(1.0, 0.3 + severity), -0.05, 0.3) * height
-    low = target.min(axis=0) - margins[:2]
-    high = target.max(axis=0) + margins[2:]
-    first = np.floor(low + rng.random(2))
-    size = np.maximum(np.round(high - first), 4)
-    return first.astype(np.float32), (int(size[0]), int(size[1]))
-
-
-def _project(picture: Frame, corners: Corners, target: Corners, size: tuple[int, int], ratio: float) -> Frame:
+def _project(picture: Frame, corners: Corners, target: Corners, size: tuple[int, int]) -> Frame:
     """The picture seen so that ``corners`` fall on ``target``; first reduced if it is much finer."""
+    ratio = edge_height(corners) / edge_height(target)
     if ratio > 1.6:
-        shrink = 1.2 / ratio
-        reduced = (max(2, round(picture.shape[1] * shrink)), max(2, round(picture.shape[0] * shrink)))
-        factor = np.array([reduced[0] / picture.shape[1], reduced[1] / picture.shape[0]], np.float32)
-        picture = np.asarray(cv2.resize(picture, reduced, interpolation=cv2.INTER_AREA), np.uint8)
-        corners = corners * factor
-    matrix = cv2.getPerspectiveTransform(
-        np.ascontiguousarray(corners, np.float32) - 0.5, np.ascontiguousarray(target, np.float32) - 0.5
-    )
-    return np.asarray(
-        cv2.warpPerspective(picture, matrix, size, flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE), np.uint8
-    )
+        small = reduced(picture, 1.2 / ratio)
+        corners = corners * (np.array(small.shape[1::-1], np.float32) / picture.shape[1::-1])
+        picture = small
+    matrix = cv2.getPerspectiveTransform(np.asarray(corners - 0.5, np.float32), np.asarray(target - 0.5, np.float32))
+    return np.asarray(cv2.warpPerspective(picture, matrix, size, borderMode=cv2.BORDER_REPLICATE), np.uint8)
 
 
 def _soil(light: Light, height: float, strength: float, rng: np.random.Generator) -> None:
@@ -169,7 +123,7 @@ def _light(light: Light, strength: float, severity: float, rng: np.random.Genera
     rows, columns = light.shape[:2]
     mild = min(severity, 1.0)
     if rng.random() < 0.25 * mild:
-        light *= _shadow(rows, columns, rng, strength)
+        _shadow(light, rng, strength)
     if rng.random() < 0.4 * mild:
         across = np.linspace(-1, 1, columns, dtype=np.float32) * np.float32(rng.normal(0, 0.25) * (0.3 + strength))
         down = np.linspace(-1, 1, rows, dtype=np.float32) * np.float32(rng.normal(0, 0.25) * (0.3 + strength))
@@ -218,24 +172,26 @@ def _contrast(light: Light, target: Corners) -> float:
     return float(cv2.meanStdDev(cv2.subtract(middle, cv2.blur(middle, (reach, reach))))[1][0, 0])
 
 
-def _shadow(rows: int, columns: int, rng: np.random.Generator, strength: float) -> NDArray[np.float32]:
-    """A straight soft-edged shadow: factors (H, W, 1)."""
-    depth = np.float32(rng.uniform(0.2, 0.4 + 0.4 * strength))
-    angle = rng.uniform(0, 2 * np.pi)
-    x = np.arange(columns, dtype=np.float32)[None] - np.float32(rng.uniform(0, columns))
-    y = np.arange(rows, dtype=np.float32)[:, None] - np.float32(rng.uniform(0, rows))
+def _shadow(light: Light, rng: np.random.Generator, strength: float) -> None:
+    """A straight soft-edged shadow."""
+    depth, angle = np.float32(rng.uniform(0.2, 0.4 + 0.4 * strength)), rng.uniform(0, 2 * np.pi)
+    x, y = _from_anywhere(light, rng)
     distance = x * np.float32(np.cos(angle)) + y * np.float32(np.sin(angle))
-    shade = np.clip(distance / np.float32(rng.uniform(1, 0.4 * rows + 1)) + 0.5, 0, 1)
-    return np.asarray(1 - depth * shade, np.float32)[:, :, None]
+    light *= 1 - depth * np.clip(distance / np.float32(rng.uniform(1, 0.4 * len(light) + 1)) + 0.5, 0, 1)[:, :, None]
 
 
 def _glare(light: Light, rng: np.random.Generator, strength: float) -> None:
     """A lamp or the sun mirrored in the plate: a soft bright spot."""
-    rows, columns = light.shape[:2]
-    x = (np.arange(columns, dtype=np.float32)[None] - np.float32(rng.uniform(0, columns))) / rows
-    y = (np.arange(rows, dtype=np.float32)[:, None] - np.float32(rng.uniform(0, rows))) / rows
-    spot = np.exp(-(x * x + y * y) / np.float32(2 * rng.uniform(0.1, 0.6) ** 2))
+    x, y = _from_anywhere(light, rng)
+    spot = np.exp(-(x * x + y * y) / np.float32(2 * (rng.uniform(0.1, 0.6) * len(light)) ** 2))
     light += spot[:, :, None] * np.float32(rng.uniform(30, 60 + 120 * strength))
+
+
+def _from_anywhere(light: Light, rng: np.random.Generator) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """How far each column (1, W) and each row (H, 1) is from a random place, px."""
+    rows, columns = light.shape[:2]
+    x = np.arange(columns, dtype=np.float32)[None] - np.float32(rng.uniform(0, columns))
+    return x, np.arange(rows, dtype=np.float32)[:, None] - np.float32(rng.uniform(0, rows))
 
 
 def _blur(light: Light, height: float, strength: float, severity: float, rng: np.random.Generator) -> Light:
@@ -294,3 +250,49 @@ def _grain(rows: int, columns: int, channels: int, rng: np.random.Generator) -> 
         return rng.standard_normal((rows, columns, channels), dtype=np.float32)
     y, x = int(rng.integers(spare_y)), int(rng.integers(spare_x))
     return _GRAIN[y : y + rows, x : x + columns, :channels]
+
+
+def smear(photo: Frame, height: float, rng: np.random.Generator) -> Frame:
+    """Smear a photo by the movement of its plate, ``height`` px high per line, and film it at a low bit rate."""
+    length = float(rng.uniform(*_SMEAR)) * height**2
+    angle, sign = float(rng.uniform(-_ASIDE, _ASIDE)), float(rng.choice((-1.0, 1.0)))
+    right, down = length * np.sin(angle), sign * length * np.cos(angle)
+    if length > 0.7:
+        smeared = cv2.filter2D(photo, -1, streak(right, down), borderType=cv2.BORDER_REPLICATE)
+        photo = np.asarray(smeared, np.uint8)
+    between = float(rng.uniform(*_FRAME_TIME))
+    return _filmed(photo, rng, right * between, down * between)
+
+
+def soften(photo: Frame, rng: np.random.Generator) -> Frame:
+    """Add a soft lens and a low bit rate to a photo, as of a cheap camera."""
+    if rng.random() < 0.5:
+        photo = np.asarray(cv2.GaussianBlur(photo, (0, 0), float(rng.uniform(0.2, 0.8))), np.uint8)
+    kind = rng.random()
+    if kind < 0.45:
+        return code_jpeg(photo, int(rng.integers(20, 96)))
+    if kind < 0.9:
+        right, down = rng.normal(0, 0.05, 2) * photo.shape[0]
+        return _filmed(photo, rng, float(right), float(down))
+    return photo
+
+
+def _filmed(photo: Frame, rng: np.random.Generator, right: float, down: float) -> Frame:
+    """A photo as the last of one to five frames of a video, in which it moves by this many px per frame."""
+    height, width = photo.shape[:2]
+    top, left = (int(rng.integers(_BLOCK)) for _ in range(2))  # block borders may fall anywhere on the plate
+    earlier = min(int(rng.integers(5)), int(_FARTHEST / max(abs(right), abs(down), 1.0)))
+    room_x, room_y = (_BLOCK * int(np.ceil(earlier * abs(step) / _BLOCK)) for step in (right, down))
+    top, left = top + room_y, left + room_x
+    sides = (top, 2 * room_y + _BLOCK - top, left, 2 * room_x + _BLOCK - left)
+    wide = np.asarray(cv2.copyMakeBorder(photo, *sides, cv2.BORDER_REPLICATE), np.uint8)
+    frames = [moved(wide, -right * back, -down * back) for back in range(earlier, -1, -1)]
+    last = code_h264(frames, crf=int(rng.integers(22, 41)))[-1]
+    return np.ascontiguousarray(last[top : top + height, left : left + width])
+
+
+def without_colour(photo: Frame, rng: np.random.Generator, share: float) -> Frame:
+    """A share of the photos in grey, as cameras take them by infrared light."""
+    if rng.random() >= share:
+        return photo
+    return np.asarray(cv2.cvtColor(cv2.cvtColor(photo, cv2.COLOR_BGR2GRAY), cv2.COLOR_GRAY2BGR), np.uint8)

@@ -4,7 +4,6 @@ A car is a polygon in its side view (distance from the bumper, height), drawn st
 strip is a small flat picture, so that glass, lamps and paint shade into each other.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import cv2
@@ -14,14 +13,13 @@ from numpy.typing import NDArray
 from plate_nets.types import Frame
 from training.synthesis.drawing import Mask, Pinhole, Quad, blend, fill, paste, rounded
 
-LevelOf = Callable[[float], int]
-"""Height above the ground, m -> row of a face's picture."""
-
 PLATE_WIDTH, PLATE_HEIGHT = 0.52, 0.112
 _LOW = 0.2
 """Height of a bumper's lower edge, m above the ground."""
 _BULGE = 0.02
 """How much a bumper sticks out on each side of the body, m."""
+_FINE = 200.0
+"""Scale at which a car's rear or front is drawn, px/m."""
 PAINTS = (
     (38, 38, 40), (60, 58, 56), (120, 118, 116), (176, 176, 174), (226, 226, 224), (228, 230, 230), (44, 34, 150),
     (30, 26, 96), (120, 62, 28), (86, 50, 22), (58, 84, 44), (92, 130, 150), (150, 110, 60), (70, 120, 190),
@@ -99,41 +97,34 @@ def extent(car: Car, camera: Pinhole) -> tuple[float, float, float, float]:
 def draw_car(frame: Frame, camera: Pinhole, car: Car, rng: np.random.Generator, *, lamps_on: bool = False) -> None:
     """Draw a car without its plate, in place."""
     paint = np.array(car.paint, np.float64)
-    points = outline_of(car)
-    half = car.shape.width / 2
-    _shadow(frame, camera, car)
-    _wheels(frame, camera, car)
-    _mirrors(frame, camera, car, paint)
-    side = -np.sign(car.x) if abs(car.x) > half else 0.0
-    if side:
-        _side(frame, camera, car, points, float(side), paint)
-    panes = _panes(car, points)
-    for index in range(len(points) - 2, -1, -1):
+    points, half = outline_of(car), car.shape.width / 2
+    ground = camera.level(car.x - half - 0.12, car.x + half + 0.12, 0, car.z + car.shape.length + 0.2, car.z - 0.15)
+    blend(frame, ground, (18, 18, 20), 0.8, float(camera.focal * 0.07 / car.z))
+    for x in (car.x - half + 0.14, car.x + half - 0.14):  # the tyres seen below the bumper
+        for z in (car.z + car.shape.length - 0.9, car.z + 0.75):
+            fill(frame, camera.upright(x - 0.11, x + 0.11, 0.5, 0.0, z), (22, 22, 22))
+    fill(frame, camera.upright(car.x - half + 0.1, car.x + half - 0.1, 0.35, 0.14, car.z + 0.4), (26, 26, 26))
+    if abs(car.x) > half:
+        _side(frame, camera, car, points, float(-np.sign(car.x)), paint)
+    near, far, last = *car.shape.panes, len(points) - 2
+    panes = (last - far, last - near) if car.front else (near, far)
+    for index in range(last, -1, -1):
         (z0, y0), (z1, y1) = points[index], points[index + 1]
         w0, w1 = half * _narrowing(car, y0), half * _narrowing(car, y1)
-        quad = camera.project(
-            (car.x - w1, y1, car.z + z1),
-            (car.x + w1, y1, car.z + z1),
-            (car.x + w0, y0, car.z + z0),
-            (car.x - w0, y0, car.z + z0),
-        )
+        far_edge = camera.project((car.x - w1, y1, car.z + z1), (car.x + w1, y1, car.z + z1))
+        near_edge = camera.project((car.x + w0, y0, car.z + z0), (car.x - w0, y0, car.z + z0))
+        quad = np.concatenate((far_edge, near_edge))
         if quad[0, 1] > quad[3, 1]:  # faces away
             continue
         slope = np.arctan2(abs(z1 - z0), max(abs(y1 - y0), 1e-3))  # 0 upright, 1.57 level
-        paste(frame, _panel(paint * (0.76 + 0.3 * np.sin(slope))), quad)
+        paste(frame, _sheet(64, 24, paint * (0.76 + 0.3 * np.sin(slope)), (1.06, 0.94)), quad)
         if index in panes:
             pane = _pane(rng)
             inner = quad.mean(axis=0) + (quad - quad.mean(axis=0)) * np.array([0.88, 0.84], np.float32)
             paste(frame, pane, inner.astype(np.float32), rounded(pane.shape[0], pane.shape[1], 16))
     face, mask = _face(car, paint, rng, lamps_on=lamps_on)
-    edge, top = half + _BULGE, points[1][1]
-    paste(frame, face, camera.upright(car.x - edge, car.x + edge, top, _LOW, car.z), mask)
-
-
-def _panes(car: Car, points: tuple[tuple[float, float], ...]) -> tuple[int, int]:
-    near, far = car.shape.panes
-    last = len(points) - 2
-    return (last - far, last - near) if car.front else (near, far)
+    edge = half + _BULGE
+    paste(frame, face, camera.upright(car.x - edge, car.x + edge, points[1][1], _LOW, car.z), mask)
 
 
 def _narrowing(car: Car, y: float) -> float:
@@ -143,102 +134,57 @@ def _narrowing(car: Car, y: float) -> float:
     return 1.0 if y <= waist else 1.0 - 0.24 * (y - waist) / (top - waist)
 
 
-def _panel(colour: NDArray[np.float64]) -> Frame:
-    """Painted sheet: darker towards its sides, a light streak across."""
-    across = 1 - 0.22 * np.abs(np.linspace(-1, 1, 64)) ** 4
-    down = 1.06 - 0.12 * np.linspace(0, 1, 24)
-    shade = down[:, None, None] * across[None, :, None] * colour
-    return np.asarray(np.clip(shade, 0, 255), np.uint8)
+def _sheet(width: int, height: int, colour: NDArray[np.float64], down: tuple[float, ...]) -> Frame:
+    """Painted sheet: darker towards its sides, and from the top down as these factors say."""
+    across = 1 - 0.25 * np.abs(np.linspace(-1, 1, width)) ** 4
+    shades = np.interp(np.linspace(0, 1, height), np.linspace(0, 1, len(down)), down)
+    return np.asarray(np.clip(shades[:, None, None] * across[None, :, None] * colour, 0, 255), np.uint8)
 
 
 def _pane(rng: np.random.Generator) -> Frame:
-    """Dark glass that mirrors the sky above, with the seats behind it."""
-    pane = np.empty((90, 220, 3), np.float32)
-    down = np.linspace(0, 1, 90, dtype=np.float32)[:, None, None]
-    pane[:] = np.array((86, 78, 68), np.float32) * (1 - down) + np.array((34, 32, 30), np.float32) * down
-    picture = pane.astype(np.uint8)
-    for x in (62, 158):
-        cv2.ellipse(picture, (x, 88), (26, 40), 0, 180, 360, (24, 24, 26), -1, cv2.LINE_AA)
-        cv2.rectangle(picture, (x - 12, 36), (x + 12, 54), (24, 24, 26), -1)
+    """Dark glass that mirrors the sky above, with a streak of light."""
+    down = np.linspace(0, 1, 90)[:, None, None]
+    shades = np.array((86, 78, 68)) * (1 - down) + np.array((34, 32, 30)) * down
+    pane: Frame = np.repeat(shades, 220, axis=1).astype(np.uint8)
     streak = int(rng.integers(20, 150))
-    glow = picture.copy()
-    cv2.fillPoly(
-        glow,
-        [np.array([[streak, 0], [streak + 34, 0], [streak + 4, 90], [streak - 30, 90]], np.int32)],
-        (150, 146, 140),
-    )
-    return np.asarray(cv2.addWeighted(glow, 0.25, picture, 0.75, 0), np.uint8)
+    corners = np.array([[streak, 0], [streak + 34, 0], [streak + 4, 90], [streak - 30, 90]], np.float32)
+    blend(pane, corners, (150, 146, 140), 0.25)
+    return pane
 
 
 def _face(car: Car, paint: NDArray[np.float64], rng: np.random.Generator, *, lamps_on: bool) -> tuple[Frame, Mask]:
     """The flat picture of a car's rear or front from its top edge to the bumper's lower edge, and its outline."""
-    points = outline_of(car)
-    top = points[1][1]
-    scale = 200.0  # px/m
-    width, height = round((car.shape.width + 2 * _BULGE) * scale), round((top - _LOW) * scale)
-    across = 1 - 0.3 * np.abs(np.linspace(-1, 1, width)) ** 5
-    down = np.interp(np.linspace(0, 1, height), (0, 0.12, 0.45, 0.55, 0.8, 1), (1.08, 1.0, 0.86, 0.98, 0.84, 0.6))
-    face = np.clip(down[:, None, None] * across[None, :, None] * paint, 0, 255).astype(np.uint8)
+    top = outline_of(car)[1][1]
+    width, height = round((car.shape.width + 2 * _BULGE) * _FINE), round((top - _LOW) * _FINE)
+    face = _sheet(width, height, paint, (1.08, 1.0, 0.93, 0.86, 0.98, 0.84, 0.6))
 
-    def y_of(level: float) -> int:
-        return round((top - level) * scale)
+    def box(left: float, level: float, wide: float, high: float, colour: tuple[float, ...]) -> None:
+        """A box and its mirror image: its left edge and width in widths of the face, its top and height in m."""
+        y = round((top - level) * _FINE)
+        for x in (left, 1 - left - wide):
+            corners = (round(x * width), y), (round((x + wide) * width), y + round(high * _FINE))
+            cv2.rectangle(face, *corners, colour, -1)
 
-    seam = tuple(float(v) for v in paint * 0.45)
-    black = (30.0, 30.0, 30.0)
-    if car.front:
-        _front(face, y_of, width, lamps_on, rng)
-    else:
-        _rear(face, y_of, width, top, lamps_on, rng)
-    line = y_of(0.5) if car.front else y_of(0.53 if top < 1.1 else 0.6)
-    cv2.line(face, (round(width * 0.02), line), (round(width * 0.98), line), seam, 2, cv2.LINE_AA)
-    cv2.rectangle(face, (0, y_of(0.3)), (width, height), black, -1)
-    return face, rounded(height, width, round(0.11 * scale))
-
-
-def _rear(face: Frame, y_of: LevelOf, width: int, top: float, lamps_on: bool, rng: np.random.Generator) -> None:
-    """Lamps at the sides, a recess for the plate, a badge, reflectors."""
-    middle = width // 2
-    lamp_w, lamp_h = round(width * rng.uniform(0.15, 0.21)), round(rng.uniform(24, 46))
-    lamp_top = y_of(top - 0.1)
-    red = (50.0, 40.0, 225.0) if lamps_on else (36.0, 30.0, 150.0)
-    for left in (6, width - 6 - lamp_w):
-        cv2.rectangle(face, (left, lamp_top), (left + lamp_w, lamp_top + lamp_h), (16, 12, 60), -1)
-        cv2.rectangle(face, (left + 3, lamp_top + 3), (left + lamp_w - 3, lamp_top + lamp_h - 3), red, -1)
-        inner = left + lamp_w // 2 if left < middle else left + 8
-        cv2.rectangle(
-            face, (inner, lamp_top + lamp_h // 2), (inner + lamp_w // 2 - 8, lamp_top + lamp_h - 8), (190, 196, 210), -1
-        )
-        cv2.line(face, (left + 6, lamp_top + 7), (left + lamp_w - 8, lamp_top + 7), (120, 110, 250), 2, cv2.LINE_AA)
-    cv2.circle(face, (middle, lamp_top + 12), 10, (190, 190, 190), -1, cv2.LINE_AA)
-    cv2.circle(face, (middle, lamp_top + 12), 6, (90, 90, 90), -1, cv2.LINE_AA)
-    for x in (round(width * 0.14), round(width * 0.86)):
-        cv2.rectangle(face, (x - 16, y_of(0.4) - 4), (x + 16, y_of(0.4) + 4), (40, 36, 170), -1)
-
-
-def _front(face: Frame, y_of: LevelOf, width: int, lamps_on: bool, rng: np.random.Generator) -> None:
-    """Headlamps, the grille with a badge, the lower air intake, fog lamps."""
-    middle = width // 2
-    lamp_w, lamp_h = round(width * rng.uniform(0.16, 0.22)), round(rng.uniform(22, 34))
-    lamp_top = y_of(0.74)
-    for mirrored in (False, True):
-        shape = np.array([[6, 0], [lamp_w, 6], [lamp_w - 8, lamp_h], [10, lamp_h - 4]], np.int32)
-        if mirrored:
-            shape[:, 0] = width - shape[:, 0]
-        shape[:, 1] += lamp_top
-        cv2.fillPoly(face, [shape], (60, 60, 60), cv2.LINE_AA)
-        x = width - lamp_w // 2 if mirrored else lamp_w // 2
-        bright = (235, 246, 255) if lamps_on else (206, 204, 200)
-        cv2.circle(face, (x, lamp_top + lamp_h // 2), lamp_h // 2 - 3, bright, -1, cv2.LINE_AA)
-    half = round(width * rng.uniform(0.2, 0.27))
-    grille_top, grille_low = lamp_top - 2, y_of(0.57)
-    cv2.rectangle(face, (middle - half, grille_top), (middle + half, grille_low), (26, 26, 26), -1)
-    for y in range(grille_top + 6, grille_low - 2, 8):
-        cv2.line(face, (middle - half + 4, y), (middle + half - 4, y), (96, 96, 96), 2)
-    cv2.circle(face, (middle, (grille_top + grille_low) // 2), 10, (200, 200, 200), -1, cv2.LINE_AA)
-    cv2.rectangle(face, (round(width * 0.2), y_of(0.38)), (round(width * 0.8), y_of(0.28)), (24, 24, 24), -1)
-    for x in (round(width * 0.12), round(width * 0.88)):
-        cv2.circle(face, (x, y_of(0.38)), 11, (40, 40, 40), -1, cv2.LINE_AA)
-        cv2.circle(face, (x, y_of(0.38)), 7, (180, 180, 176), -1, cv2.LINE_AA)
+    black, badge = (30.0, 30.0, 30.0), (190.0, 190.0, 190.0)
+    if car.front:  # headlamps, the grille, the lower air intake
+        wide, high = rng.uniform(0.16, 0.22), rng.uniform(22, 34) / _FINE
+        half = float(rng.uniform(0.2, 0.27))
+        box(0.02, 0.74, wide, high, (60, 60, 60))
+        box(0.05, 0.74 - 0.15 * high, wide - 0.06, 0.7 * high, (235, 246, 255) if lamps_on else (206, 204, 200))
+        box(0.5 - half, 0.75, 2 * half, 0.18, black)
+        for bar in range(4):
+            box(0.51 - half, 0.72 - 0.04 * bar, 2 * half - 0.02, 0.01, (96, 96, 96))
+        box(0.2, 0.38, 0.6, 0.1, black)
+    else:  # lamps at the sides, reflectors
+        wide, high = rng.uniform(0.15, 0.21), rng.uniform(24, 46) / _FINE
+        box(0.02, top - 0.1, wide, high, (16, 12, 60))
+        box(0.03, top - 0.115, wide - 0.02, high - 0.03, (50, 40, 225) if lamps_on else (36, 30, 150))
+        box(0.05, top - 0.1 - 0.5 * high, 0.3 * wide, 0.3 * high, (190, 196, 210))
+        box(0.1, 0.42, 0.08, 0.04, (40, 36, 170))
+    box(0.48, 0.68 if car.front else top - 0.14, 0.04, 0.08, badge)
+    box(0.02, 0.5 if car.front else 0.56, 0.96, 0.01, tuple(paint * 0.45))
+    box(0.0, 0.3, 1.0, 0.1, black)
+    return face, rounded(height, width, round(0.11 * _FINE))
 
 
 def _side(
@@ -249,64 +195,22 @@ def _side(
     side: float,
     paint: NDArray[np.float64],
 ) -> None:
-    """The flank that the camera sees: body, windows, door seams, wheels."""
-    x = car.x + side * car.shape.width / 2
+    """The flank that the camera sees: body, windows, a door seam, wheels."""
 
-    def at(z: float, y: float) -> tuple[float, float, float]:
-        return (car.x + side * car.shape.width / 2 * _narrowing(car, y), y, car.z + z)
+    def area(*corners: tuple[float, float]) -> Quad:
+        half = (side * car.shape.width / 2 * _narrowing(car, y) for _, y in corners)
+        return camera.project(*((car.x + x, y, car.z + z) for x, (z, y) in zip(half, corners, strict=True)))
 
-    length = max(z for z, _ in points)
-    body = camera.project(*[at(z, y) for z, y in points], at(length, 0.25), at(0.0, 0.25))
-    fill(frame, body, paint * 0.72)
-    lower = camera.project((x, 0.5, car.z), (x, 0.5, car.z + length), (x, 0.22, car.z + length), (x, 0.22, car.z))
-    fill(frame, lower, paint * 0.5)
-    roof = max(y for _, y in points)
-    cabin = [(z, y) for z, y in points if y > 0.66 * roof]
-    first, last = cabin[0][0], cabin[-1][0]
-    low, high = 0.70 * roof, 0.94 * roof
-    windows = camera.project(at(first + 0.4, low), at(first + 0.75, high), at(last - 0.85, high), at(last - 0.3, low))
-    fill(frame, windows, (52, 48, 44))
-    middle = (first + last) / 2
-    fill(
-        frame,
-        camera.project(
-            at(middle - 0.05, low), at(middle - 0.05, high), at(middle + 0.05, high), at(middle + 0.05, low)
-        ),
-        paint * 0.55,
-    )
-    for z in (0.8, length - 0.85):
-        _wheel(frame, camera, x, car.z + z)
-
-
-def _wheel(frame: Frame, camera: Pinhole, x: float, z: float) -> None:
+    length, roof = max(z for z, _ in points), max(y for _, y in points)
+    fill(frame, area(*points, (length, 0.25), (0.0, 0.25)), paint * 0.72)
+    fill(frame, area((0, 0.5), (length, 0.5), (length, 0.22), (0, 0.22)), paint * 0.5)
+    cabin = [z for z, y in points if y > 0.66 * roof]
+    first, last, low, high = cabin[0], cabin[-1], 0.70 * roof, 0.94 * roof
+    fill(frame, area((first + 0.4, low), (first + 0.75, high), (last - 0.85, high), (last - 0.3, low)), (52, 48, 44))
+    door = (first + last) / 2
+    fill(frame, area((door - 0.05, low), (door - 0.05, high), (door + 0.05, high), (door + 0.05, low)), paint * 0.55)
     angles = np.linspace(0, 2 * np.pi, 28, endpoint=False)
-    for radius, colour in ((0.36, (20, 20, 20)), (0.31, (26, 26, 27)), (0.2, (150, 150, 150)), (0.07, (70, 70, 70))):
-        ring = [(x, 0.32 + radius * float(np.sin(a)), z + radius * float(np.cos(a))) for a in angles]
-        fill(frame, camera.project(*ring), colour)
-
-
-def _wheels(frame: Frame, camera: Pinhole, car: Car) -> None:
-    """The tyres seen below the bumper."""
-    half = car.shape.width / 2
-    for x in (car.x - half + 0.14, car.x + half - 0.14):
-        for z in (car.z + car.shape.length - 0.9, car.z + 0.75):
-            fill(frame, camera.upright(x - 0.11, x + 0.11, 0.5, 0.0, z), (22, 22, 22))
-    dark = camera.upright(car.x - half + 0.1, car.x + half - 0.1, 0.35, 0.14, car.z + 0.4)
-    fill(frame, dark, (26, 26, 26))
-
-
-def _shadow(frame: Frame, camera: Pinhole, car: Car) -> None:
-    half = car.shape.width / 2 + 0.12
-    ground = camera.level(car.x - half, car.x + half, 0, car.z + car.shape.length + 0.2, car.z - 0.15)
-    blend(frame, ground, (18, 18, 20), 0.8, float(camera.focal * 0.07 / car.z))
-
-
-def _mirrors(frame: Frame, camera: Pinhole, car: Car, paint: NDArray[np.float64]) -> None:
-    top = max(y for _, y in car.shape.outline)
-    z = car.z + (1.3 if car.front else 2.7)
-    for side in (-1, 1):
-        x = car.x + side * (car.shape.width / 2 + 0.08)
-        quad = camera.project(
-            (x - 0.1, 0.74 * top, z), (x + 0.1, 0.74 * top, z), (x + 0.08, 0.65 * top, z), (x - 0.08, 0.65 * top, z)
-        )
-        fill(frame, quad, paint * 0.6)
+    for z in (0.8, length - 0.85):
+        for radius, colour in ((0.36, (20, 20, 20)), (0.2, (150, 150, 150)), (0.07, (70, 70, 70))):
+            ring = zip(z + radius * np.cos(angles), 0.32 + radius * np.sin(angles), strict=True)
+            fill(frame, area(*((float(a), float(b)) for a, b in ring)), colour)

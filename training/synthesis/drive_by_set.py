@@ -2,7 +2,6 @@
 
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -12,41 +11,26 @@ from plate_nets.countries import PlateScheme
 from training.synthesis.drive_by import DriveBySettings, LightName, truth_path, write_drive_by
 
 CameraName = Literal["good", "600", "300", "cheap"]
-
-_LIGHTS: tuple[LightName, ...] = ("day", "night", "day", "rain")
+LIGHTS: tuple[LightName, ...] = ("day", "night", "day", "rain")
 """Lights of the clips of a set, in turn."""
-
-
-@dataclass(frozen=True)
-class CameraKind:
-    """Ranges for the settings of a set's clips, as in `DriveBySettings`.
-
-    ``bit_rates``: drawn evenly on a logarithmic scale. ``focals``: the shorter, the more distant the cars appear.
-    """
-
-    bit_rates: tuple[int, int]
-    exposures: tuple[float, float]
-    focals: tuple[float, float] = (DriveBySettings.focal, DriveBySettings.focal)
-    heights: tuple[float, float] = (DriveBySettings.height, DriveBySettings.height)
-
-    def draw(self, rng: np.random.Generator, cars: int, light: LightName) -> DriveBySettings:
-        """The settings of one clip."""
-        return DriveBySettings(
-            cars=cars,
-            light=light,
-            bit_rate=round(float(np.exp(rng.uniform(*np.log(self.bit_rates))))),
-            exposure=float(rng.uniform(*self.exposures)),
-            focal=float(rng.uniform(*self.focals)),
-            height=float(rng.uniform(*self.heights)),
-        )
-
-
-CAMERAS: dict[CameraName, CameraKind] = {
-    "good": CameraKind((1_500_000, 1_500_000), (0.002, 0.002)),
-    "600": CameraKind((600_000, 600_000), (0.010, 0.015)),
-    "300": CameraKind((300_000, 300_000), (0.010, 0.015)),
-    "cheap": CameraKind((150_000, 1_500_000), (0.002, 0.015), (1.1, 1.9), (2.4, 5.0)),
+USUAL = (DriveBySettings.focal, DriveBySettings.focal), (DriveBySettings.height, DriveBySettings.height)
+CAMERAS: dict[CameraName, tuple[tuple[float, float], ...]] = {
+    "good": ((1_500_000, 1_500_000), (0.002, 0.002), *USUAL),
+    "600": ((600_000, 600_000), (0.010, 0.015), *USUAL),
+    "300": ((300_000, 300_000), (0.010, 0.015), *USUAL),
+    "cheap": ((150_000, 1_500_000), (0.002, 0.015), (1.1, 1.9), (2.4, 5.0)),
 }
+"""Ranges for bit rate, exposure, focal length and height of a set's clips, as in `DriveBySettings`."""
+
+
+def draw_settings(camera: CameraName, number: int, cars: int) -> DriveBySettings:
+    """The settings of one clip of a set."""
+    rng, (rates, *ranges) = np.random.default_rng(number), CAMERAS[camera]
+    rate = round(float(np.exp(rng.uniform(*np.log(rates)))))  # evenly on a logarithmic scale
+    exposure, focal, height = (float(rng.uniform(*each)) for each in ranges)
+    return DriveBySettings(
+        cars, LIGHTS[number % len(LIGHTS)], bit_rate=rate, exposure=exposure, focal=focal, height=height
+    )
 
 
 def write_drive_by_set(
@@ -63,10 +47,9 @@ def write_drive_by_set(
     for number in range(seed, seed + count):
         path = folder / f"drive_{number}.mp4"
         if not path.exists():
-            settings = CAMERAS[camera].draw(np.random.default_rng(number), cars, _LIGHTS[number % len(_LIGHTS)])
             with tempfile.TemporaryDirectory(prefix=".unfinished-", dir=folder) as aside:
                 unfinished = Path(aside, path.name)
-                for _ in write_drive_by(unfinished, scheme, number, settings):
+                for _ in write_drive_by(unfinished, scheme, number, draw_settings(camera, number, cars)):
                     pass
                 truth_path(unfinished).replace(truth_path(path))
                 unfinished.replace(path)

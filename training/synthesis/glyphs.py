@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from training.synthesis import fonts
-from training.synthesis.gost import DIGIT_HEIGHT, GLYPHS, Glyph
-from training.synthesis.typefaces import GOST, glyph
+from training.synthesis.typefaces import DIGIT_HEIGHT, GOST, Glyph, glyph
 
 Mask = NDArray[np.uint8]
 """Coverage (H, W), 0: none, 255: full."""
@@ -54,7 +53,7 @@ def aspect(symbol: str, typeface: str = GOST) -> float:
 
 def _glyph(symbol: str, typeface: str) -> Glyph | None:
     """The strokes of a symbol; None if a font has to draw it."""
-    return (GLYPHS.get(symbol) if typeface == GOST else glyph(typeface, symbol)) or glyph(_SUBSTITUTE, symbol)
+    return glyph(typeface, symbol) or glyph(_SUBSTITUTE, symbol)
 
 
 @lru_cache(maxsize=1024)
@@ -68,7 +67,7 @@ def _fine(symbol: str, weight: float, typeface: str) -> tuple[Mask, float]:
     size = (round(drawing.height * _FINE), round(drawing.width * _FINE))
     canvas = np.zeros((size[0] + 2 * pad, size[1] + 2 * pad), np.uint8)
     for line in drawing.lines:
-        _draw(canvas, np.array(line, np.float64) * _FINE + pad, (drawing.stroke + weight) * _FINE, drawing.round_ends)
+        _draw(canvas, line * _FINE + pad, (drawing.stroke + weight) * _FINE, drawing.round_ends)
     inside = np.zeros_like(canvas)
     inside[pad:-pad, pad:-pad] = canvas[pad:-pad, pad:-pad]
     soft = cv2.GaussianBlur(inside, (0, 0), _ROUNDING * _FINE).astype(np.float32)

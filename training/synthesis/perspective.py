@@ -77,25 +77,3 @@ def stretched(quad: NDArray[np.float32], x: float, y: float) -> NDArray[np.float
     matrix = cv2.getPerspectiveTransform(unit, np.ascontiguousarray(quad, np.float32))
     target = (unit - 0.5) * np.array([x, y], np.float32) + 0.5
     return np.asarray(cv2.perspectiveTransform(target[None], matrix)[0], np.float32)
-
-
-def features_of(corners: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Corner points (N, 4, 2) -> the five features (N, 5)."""
-    a, b, c, d = (corners[:, i] for i in range(4))
-    along = ((b - a) + (c - d)) / 2
-    across = ((d - a) + (c - b)) / 2
-    twist = (a - b + c - d) / 4
-    width = np.linalg.norm(along, axis=1)
-    unit = along / width[:, None]
-    normal = np.stack([-unit[:, 1], unit[:, 0]], axis=1)
-    height = np.maximum((across * normal).sum(1) / width, 1e-3)
-    return np.stack(
-        [
-            np.arctan2(unit[:, 1], unit[:, 0]),
-            (across * unit).sum(1) / width,
-            np.log(height),
-            (twist * unit).sum(1) / width,
-            (twist * normal).sum(1) / width,
-        ],
-        axis=1,
-    )

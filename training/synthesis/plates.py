@@ -12,6 +12,7 @@ from plate_nets.countries import PlateScheme
 from plate_nets.countries.drawing import Colour
 from plate_nets.types import Frame
 from training.synthesis import glyphs
+from training.synthesis.drawing import rounded
 from training.synthesis.layouts import layout_of
 from training.synthesis.layouts.layout import BLACK, PlateLayout, Slot
 
@@ -130,23 +131,10 @@ def _lines(size: tuple[float, float], divider: float | None, scale: float, edge:
     width, height = size
     canvas = np.zeros((round(height * fine), round(width * fine)), np.uint8)
     if edge:
-        inset, radius, thick = 2.6 * fine, 7.0 * fine, round(edge * fine)
-        x0, y0, x1, y1 = (round(v) for v in (inset, inset, width * fine - inset, height * fine - inset))
-        r = round(radius)
-        for start, end in (
-            ((x0 + r, y0), (x1 - r, y0)),
-            ((x0 + r, y1), (x1 - r, y1)),
-            ((x0, y0 + r), (x0, y1 - r)),
-            ((x1, y0 + r), (x1, y1 - r)),
-        ):
-            cv2.line(canvas, start, end, (255,), thick, cv2.LINE_AA)
-        for centre, angle in (
-            ((x0 + r, y0 + r), 180),
-            ((x1 - r, y0 + r), 270),
-            ((x1 - r, y1 - r), 0),
-            ((x0 + r, y1 - r), 90),
-        ):
-            cv2.ellipse(canvas, centre, (r, r), angle, 0, 90, (255,), thick, cv2.LINE_AA)
+        for inset, ink in ((2.6 - edge / 2, 255), (2.6 + edge / 2, 0)):
+            cut = round(inset * fine)
+            inner = canvas[cut:-cut, cut:-cut]
+            inner[rounded(inner.shape[0], inner.shape[1], round((9.6 - inset) * fine)) > 127] = ink
     if divider is not None:
         x = round(divider * fine)
         cv2.line(canvas, (x, round(3 * fine)), (x, round((height - 3) * fine)), (255,), round(2.2 * fine))

@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.countries import PlateScheme
+from plate_nets.countries import PlateScheme, load_scheme
 from plate_nets.recognition.rectification import quad_boxes
 from plate_nets.types import Box, Boxes, Frame
 from training.synthesis import cars, plates, street, texts
@@ -19,6 +19,8 @@ _FINE = 2
 """Scenes are drawn this much larger and then reduced, so that all edges are smooth."""
 PLATE_SCALE = 1.5
 """Scale at which plates are drawn, px/mm."""
+FOREIGN = "latin"
+"""The scheme of plates of other countries: of every look."""
 
 
 @dataclass(frozen=True)
@@ -128,14 +130,12 @@ def _hang(
     scheme: PlateScheme, frame: Frame, camera: Pinhole, car: cars.Car, rng: np.random.Generator, *, abroad: bool
 ) -> ScenePlate:
     """Draw a car's plate, in place."""
-    if abroad:
-        kind, text, picture = "foreign", "", foreign_plate(rng)
-        quad = cars.plate_quad(car, camera)
-    else:
-        kind, text = texts.sample_text(scheme.by_lines[1], rng)
-        picture = plates.draw(scheme, kind, text, rng, PLATE_SCALE)
-        height, width = (side / PLATE_SCALE / 1000 for side in picture.shape[:2])
-        quad = cars.plate_quad(car, camera, (width, height))
+    scheme = load_scheme(FOREIGN) if abroad else scheme
+    kind, text = texts.sample_text(scheme.by_lines[1], rng)
+    picture = plates.draw(scheme, kind, text, rng, PLATE_SCALE)
+    height, width = (side / PLATE_SCALE / 1000 for side in picture.shape[:2])
+    quad = cars.plate_quad(car, camera, (width, height))
+    kind, text = ("foreign", "") if abroad else (kind, text)
     hang(frame, picture, quad)
     small = np.asarray((quad + 0.5) / _FINE - 0.5, np.float32)
     around = Box(*((side + 0.5) / _FINE - 0.5 for side in cars.extent(car, camera)))
@@ -147,37 +147,6 @@ def hang(frame: Frame, picture: Frame, quad: Quad) -> None:
     holder = (quad - quad.mean(axis=0)) * np.array([1.035, 1.22], np.float32) + quad.mean(axis=0)
     paste(frame, np.full((60, 260, 3), 24, np.uint8), holder.astype(np.float32), rounded(60, 260, 6))
     paste(frame, picture, quad, rounded(picture.shape[0], picture.shape[1], round(7 * PLATE_SCALE)))
-
-
-def foreign_plate(rng: np.random.Generator) -> Frame:
-    """A plate of another country: other letters, sometimes a blue strip; white, yellow or black."""
-    height, width = 112, 520
-    draw = rng.random()
-    ground, ink = ((225, 225, 225), (30, 30, 30)) if draw < 0.65 else ((40, 190, 230), (20, 20, 20))
-    if draw > 0.9:
-        ground, ink = (30, 30, 30), (220, 220, 220)
-    picture = np.empty((height, width, 3), np.uint8)
-    picture[:] = ground
-    letters = "ABCDEFGHIJKLMNPRSTUVWXYZ"
-    count = int(rng.integers(5, 8))
-    symbols = "".join(
-        letters[int(rng.integers(len(letters)))] if rng.random() < 0.5 else str(rng.integers(10)) for _ in range(count)
-    )
-    cut = int(rng.integers(2, 4))
-    left = 0
-    if draw < 0.65 and rng.random() < 0.7:
-        left = 44
-        picture[:, :left] = (150, 60, 10)
-        for angle in np.linspace(0, 2 * np.pi, 12, endpoint=False):
-            centre = (round(22 + 13 * np.cos(angle)), round(36 + 13 * np.sin(angle)))
-            cv2.circle(picture, centre, 2, (40, 200, 240), -1, cv2.LINE_AA)
-        country = letters[int(rng.integers(len(letters)))]
-        cv2.putText(picture, country, (13, 98), cv2.FONT_HERSHEY_DUPLEX, 0.9, (230, 230, 230), 2)
-    label = np.ascontiguousarray(picture[:, left:])
-    street.write(label, symbols[:cut] + " " + symbols[cut:], ink)
-    picture[:, left:] = label
-    cv2.rectangle(picture, (2, 2), (width - 3, height - 3), ink, 3)
-    return picture
 
 
 def _develop(frame: Frame, size: tuple[int, int], weather: street.Weather, rng: np.random.Generator) -> Frame:

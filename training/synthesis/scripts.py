@@ -3,8 +3,6 @@
 They teach a reader to say so (`plate_nets.countries.scheme.UNKNOWN`) instead of dropping the sign.
 """
 
-from collections.abc import Callable, Sequence
-
 import numpy as np
 
 HIDDEN = "\u25a0"
@@ -21,64 +19,40 @@ BENGALI = "কখগঘঙচছজঝঞটঠডঢণতথদধনপফব
 DEVANAGARI = "कखगघचछजझटठडढतथदधनपफबभमयरलवशषसह०१२३४५६७८९"
 OTHERS = "БГДЖЗИЙЛПФЦЧШЩЫЭЮЯЇЄΓΔΘΛΞΠΣΦΨΩაბგდევზთկղյփօאבגדהזחטיכלמ"
 
-
-def _placed(signs: str, *places: int) -> Callable[[str, np.random.Generator], str]:
-    """A change of a text that puts signs into one or more of these places."""
-
-    def change(text: str, rng: np.random.Generator) -> str:
-        written = list(text)
-        for place in places:
-            if place < len(written):
-                written[place] = _one_of(signs, rng)
-        return "".join(written)
-
-    return change
-
-
-def _throughout(letters: str, digits: str) -> Callable[[str, np.random.Generator], str]:
-    """A change that writes all letters and digits of a text in another script."""
-
-    def change(text: str, rng: np.random.Generator) -> str:
-        return "".join(_one_of(digits if symbol.isdigit() else letters, rng) for symbol in text)
-
-    return change
-
-
-def _anywhere(signs: str) -> Callable[[str, np.random.Generator], str]:
-    """A change that puts signs into one to three places in a row."""
-
-    def change(text: str, rng: np.random.Generator) -> str:
-        first = int(rng.integers(len(text)))
-        return _placed(signs, *range(first, first + 1 + int(rng.integers(3))))(text, rng)
-
-    return change
-
-
-_CHANGES: Sequence[tuple[float, Callable[[str, np.random.Generator], str]]] = (
-    (3.0, _placed(HAN, 0)),
-    (1.5, _placed(HANGUL, 2)),
-    (1.5, _placed(HANGUL, 3)),
-    (0.5, _placed(HANGUL, 0, 1, 4)),
-    (0.7, _placed(KANA + HAN, 0, 1, 2)),
-    (0.5, _placed(THAI, 0, 1)),
-    (0.5, _placed(THAI, 1, 2)),
-    (0.8, _throughout(ARABIC, ARABIC_DIGITS)),
-    (0.8, _throughout(ARABIC, PERSIAN_DIGITS)),
-    (0.6, _throughout(ARABIC, "0123456789")),
-    (0.5, _throughout(BENGALI, BENGALI)),
-    (0.3, _throughout(DEVANAGARI, DEVANAGARI)),
-    (1.0, _anywhere(HAN + HANGUL + KANA)),
-    (0.5, _anywhere(ARABIC + THAI + BENGALI)),
-    (0.8, _anywhere(OTHERS)),
-    (2.5, _anywhere(HIDDEN)),
+_THROUGHOUT, _ANYWHERE = ("throughout",), ("anywhere",)
+"""Where signs stand besides in fixed places: as all symbols, the digits their own; in one to three places in a row."""
+_CHANGES: tuple[tuple[float, str, str, tuple[int | str, ...]], ...] = (
+    (3.0, HAN, HAN, (0,)),
+    (1.5, HANGUL, HANGUL, (2,)),
+    (1.5, HANGUL, HANGUL, (3,)),
+    (0.5, HANGUL, HANGUL, (0, 1, 4)),
+    (0.7, KANA + HAN, KANA + HAN, (0, 1, 2)),
+    (0.5, THAI, THAI, (0, 1)),
+    (0.5, THAI, THAI, (1, 2)),
+    (0.8, ARABIC, ARABIC_DIGITS, _THROUGHOUT),
+    (0.8, ARABIC, PERSIAN_DIGITS, _THROUGHOUT),
+    (0.6, ARABIC, "0123456789", _THROUGHOUT),
+    (0.5, BENGALI, BENGALI, _THROUGHOUT),
+    (0.3, DEVANAGARI, DEVANAGARI, _THROUGHOUT),
+    (1.0, HAN + HANGUL + KANA, HAN + HANGUL + KANA, _ANYWHERE),
+    (0.5, ARABIC + THAI + BENGALI, ARABIC + THAI + BENGALI, _ANYWHERE),
+    (0.8, OTHERS, OTHERS, _ANYWHERE),
+    (2.5, HIDDEN, HIDDEN, _ANYWHERE),
 )
-_SHARES = np.array([share for share, _ in _CHANGES]) / sum(share for share, _ in _CHANGES)
+"""How often each, what stands for letters and for digits, and where."""
+_SHARES = np.array([each[0] for each in _CHANGES]) / sum(each[0] for each in _CHANGES)
 
 
 def with_unknown_signs(text: str, rng: np.random.Generator) -> str:
     """A text of a Latin plate -> one of the same length that has signs of another script, or hidden ones."""
-    return _CHANGES[int(rng.choice(len(_CHANGES), p=_SHARES))][1](text, rng)
-
-
-def _one_of(signs: str, rng: np.random.Generator) -> str:
-    return signs[int(rng.integers(len(signs)))]
+    _, letters, digits, places = _CHANGES[int(rng.choice(len(_CHANGES), p=_SHARES))]
+    if places == _THROUGHOUT:
+        places = tuple(range(len(text)))
+    elif places == _ANYWHERE:
+        first = int(rng.integers(len(text)))
+        places = tuple(range(first, first + 1 + int(rng.integers(3))))
+    signs = (digits if symbol.isdigit() else letters for symbol in text)
+    return "".join(
+        own[int(rng.integers(len(own)))] if place in places else symbol
+        for place, (symbol, own) in enumerate(zip(text, signs, strict=True))
+    )

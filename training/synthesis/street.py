@@ -81,7 +81,8 @@ def write(picture: Frame, text: str, colour: tuple[float, ...]) -> None:
     (w, h), _ = cv2.getTextSize(text, font, 1.0, thick)
     scale = min(0.85 * width / max(w, 1), 0.6 * height / max(h, 1))
     origin = (round((width - w * scale) / 2), round((height + h * scale) / 2))
-    cv2.putText(picture, text, origin, font, scale, colour, thick, cv2.LINE_AA)
+    flat = np.ascontiguousarray(picture)
+    picture[:] = cv2.putText(flat, text, origin, font, scale, colour, thick, cv2.LINE_AA)
 
 
 def _sky(frame: Frame, camera: Pinhole, weather: Weather, rng: np.random.Generator) -> None:
@@ -212,25 +213,23 @@ def _facade(
     """A flat house front: rows of windows, and shops with signs below."""
     cell, rise = 56, 66
     ground = round(rise * 1.35)
-    texture = np.empty((storeys * rise + ground, columns * cell, 3), np.uint8)
-    texture[:] = np.clip(wall, 0, 255).astype(np.uint8)
-    noise = rng.normal(0, 3, (texture.shape[0] // 4 + 1, texture.shape[1] // 4 + 1, 1)).astype(np.float32)
-    noise = np.asarray(cv2.resize(noise, (texture.shape[1], texture.shape[0])), np.float32)
-    texture[:] = np.clip(texture + noise[:, :, None], 0, 255).astype(np.uint8)
+    height, width = storeys * rise + ground, columns * cell
+    noise = rng.normal(0, 3, (height // 4 + 1, width // 4 + 1, 1)).astype(np.float32)
+    shades = wall + cv2.resize(noise, (width, height))[:, :, None]
+    texture: Frame = np.clip(shades, 0, 255).astype(np.uint8)
     trim = tuple(float(v) for v in np.clip(wall * 1.15 + 8, 0, 255))
     w, h = int(cell * rng.uniform(0.42, 0.66)), int(rise * rng.uniform(0.5, 0.66))
     for row in range(storeys - 1 if shop else storeys):
         for column in range(columns):
             x, y = column * cell + (cell - w) // 2, 14 + row * rise + (rise - h) // 2
             shade = wall * glass * rng.uniform(0.6, 1.1) + rng.uniform(0, 14, 3)
-            cv2.rectangle(texture, (x - 3, y - 3), (x + w + 3, y + h + 4), trim, -1)
-            cv2.rectangle(texture, (x, y), (x + w, y + h), tuple(float(v) for v in shade), -1)
-            cv2.rectangle(texture, (x, y), (x + w, y + h // 3), tuple(float(v) for v in shade * 1.35), -1)
+            for left, below, colour in ((-3, h + 4, trim), (0, h, shade), (0, h // 3, shade * 1.35)):
+                cv2.rectangle(texture, (x + left, y + left), (x + w - left, y + below), tuple(map(float, colour)), -1)
             cv2.line(texture, (x + w // 2, y), (x + w // 2, y + h), trim, 2)
-        cv2.line(texture, (0, 12 + (row + 1) * rise), (texture.shape[1], 12 + (row + 1) * rise), trim, 2)
-    cv2.rectangle(texture, (0, 0), (texture.shape[1], 9), tuple(float(v) for v in wall * 0.75), -1)
+        cv2.line(texture, (0, 12 + (row + 1) * rise), (width, 12 + (row + 1) * rise), trim, 2)
+    cv2.rectangle(texture, (0, 0), (width, 9), tuple(float(v) for v in wall * 0.75), -1)
     if shop:
-        _shops(texture, texture.shape[0] - ground, cell, wall, rng)
+        _shops(texture, height - ground, cell, wall, rng)
     return texture
 
 
@@ -248,9 +247,7 @@ def _shops(texture: Frame, top: int, cell: int, wall: NDArray[np.float64], rng: 
             dark = rng.random() < 0.6
             ground = rng.uniform(20, 140, 3) if dark else rng.uniform(170, 245, 3)
             board[:] = ground.astype(np.uint8)
-            flat = np.ascontiguousarray(board)
-            write(flat, word(rng), (240, 240, 240) if dark else (40, 30, 120))
-            board[:] = flat
+            write(board, word(rng), (240, 240, 240) if dark else (40, 30, 120))
         x += w + int(rng.uniform(8, 30))
 
 
@@ -266,9 +263,9 @@ def _blob(frame: Frame, camera: Pinhole, at: Space, radius: float, colour: NDArr
 
 
 def _tree(frame: Frame, camera: Pinhole, x: float, z: float, rng: np.random.Generator) -> None:
-    high, half = float(rng.uniform(4, 7)), 0.13
+    high = float(rng.uniform(4, 7))
     blend(frame, camera.level(x - 1.5, x + 1.5, 0, z + 1, z - 0.7), (40, 40, 40), 0.3, 3)
-    fill(frame, camera.upright(x - half, x + half, high * 0.7, 0, z), (52, 66, 84))
+    fill(frame, camera.upright(x - 0.13, x + 0.13, high * 0.7, 0, z), (52, 66, 84))
     green = np.array((46, 98, 70)) * rng.uniform(0.7, 1.2)
     for layer in range(60):
         dx, dy = rng.normal(0, 0.75, 2)
@@ -278,12 +275,9 @@ def _tree(frame: Frame, camera: Pinhole, x: float, z: float, rng: np.random.Gene
 
 
 def _lamp_post(frame: Frame, camera: Pinhole, x: float, z: float) -> None:
-    lean = -np.sign(x) * 1.4
-    half = 0.06
-    pole = camera.project((x - half, 7, z), (x + half, 7, z), (x + half * 1.6, 0, z), (x - half * 1.6, 0, z))
-    arm = camera.project((x, 7.0, z), (x + lean, 7.4, z), (x + lean, 7.28, z), (x, 6.88, z))
-    head = camera.upright(x + lean * 0.8, x + lean * 1.3, 7.5, 7.3, z)
-    for part in (pole, arm, head):
+    end = x - 1.4 * np.sign(x)
+    arm = camera.project((x, 7.0, z), (end, 7.4, z), (end, 7.28, z), (x, 6.88, z))
+    for part in (camera.upright(x - 0.08, x + 0.08, 7, 0, z), arm, camera.upright(end - 0.35, end + 0.35, 7.5, 7.3, z)):
         fill(frame, part, (98, 98, 96))
 
 
@@ -293,18 +287,14 @@ def _road_sign(frame: Frame, camera: Pinhole, x: float, z: float, rng: np.random
     draw = rng.random()
     if draw < 0.45:
         face = np.full((160, 160, 3), 240, np.uint8)
-        mask = np.zeros((160, 160), np.uint8)
-        cv2.circle(mask, (80, 80), 79, (255,), -1, cv2.LINE_AA)
         cv2.circle(face, (80, 80), 70, (30, 30, 200), 20, cv2.LINE_AA)
-        inner = face[40:120, 30:130].copy()
-        write(inner, str(10 * int(rng.integers(2, 9))), (20, 20, 20))
-        face[40:120, 30:130] = inner
-        paste(frame, face, camera.upright(x - 0.35, x + 0.35, 2.9, 2.2, z), mask)
+        write(face[40:120, 30:130], str(10 * int(rng.integers(2, 9))), (20, 20, 20))
+        paste(frame, face, camera.upright(x - 0.35, x + 0.35, 2.9, 2.2, z), rounded(160, 160, 80))
         return
     wide, high = float(rng.uniform(0.5, 1.1)), float(rng.uniform(0.25, 0.6))
-    face = np.empty((round(240 * high), round(240 * wide), 3), np.uint8)
-    face[:] = (160, 80, 20) if draw < 0.75 else (40, 190, 235)
+    ground, ink = ((160, 80, 20), (240, 240, 240)) if draw < 0.75 else ((40, 190, 235), (20, 20, 20))
+    face = np.full((round(240 * high), round(240 * wide), 3), ground, np.uint8)
     cv2.rectangle(face, (3, 3), (face.shape[1] - 4, face.shape[0] - 4), (235, 235, 235), 3)
-    write(face, word(rng), (240, 240, 240) if draw < 0.75 else (20, 20, 20))
+    write(face, word(rng), ink)
     quad = camera.upright(x - wide, x + wide, 2.2 + 2 * high, 2.2, z)
     paste(frame, face, quad, rounded(face.shape[0], face.shape[1], 10))

@@ -4,7 +4,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from plate_nets.recognition.rectification import box_quads
 from plate_nets.types import Frame
+from training.synthesis.drawing import rounded
 
 MARGIN_X = 0.9
 MARGIN_Y = 0.8
@@ -27,17 +29,9 @@ def surround(plate: Frame, rng: np.random.Generator) -> tuple[Frame, NDArray[np.
     picture = _bodywork(height + 2 * top, width + 2 * left, rng)
     _features(picture, (left, top, left + width, top + height), rng)
     picture[top : top + height, left : left + width] = plate
-    ground = picture[top - 1, left].copy()
-    radius = round(height * 0.05)
-    for row in range(radius):  # the plate's corners are round
-        cut = round(radius - np.sqrt(radius**2 - (radius - row - 0.5) ** 2))
-        for y in (top + row, top + height - 1 - row):
-            picture[y, left : left + cut] = ground
-            picture[y, left + width - cut : left + width] = ground
-    corners = np.array(
-        [[left, top], [left + width, top], [left + width, top + height], [left, top + height]], np.float32
-    )
-    return picture, corners
+    cut = rounded(height, width, round(height * 0.05)) == 0  # the plate's corners are round
+    picture[top : top + height, left : left + width][cut] = picture[top - 1, left]
+    return picture, box_quads(np.array([[left, top, left + width, top + height]], np.float32))[0]
 
 
 def _bodywork(height: int, width: int, rng: np.random.Generator) -> Frame:

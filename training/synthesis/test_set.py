@@ -11,7 +11,7 @@ from plate_nets.countries import PlateScheme
 from plate_nets.evaluation.dataset import COLUMNS
 from plate_nets.types import Frame
 from training.picture_file import save_picture
-from training.synthesis import camera, drawn_plate, placed, texts
+from training.synthesis import camera, crops, drawn_plate, placed, texts
 
 SEVERITY = 0.6
 """Milder than training, so that a careful person reads nearly every plate."""
@@ -59,7 +59,7 @@ def _photo(scheme: PlateScheme, rng: np.random.Generator, lines: int) -> tuple[s
     first = rng.random() < (USUAL_SHARE if lines == 1 else 1 / len(scheme.formats))
     kind = usual if first or not others else others[int(rng.integers(len(others)))]
     kind, text = texts.sample_text(scheme, rng, kind)
-    height = float(lines * LOWEST * (camera.HIGHEST / LOWEST) ** rng.random())
+    height = float(lines * LOWEST * (crops.HEIGHTS["near"][1] / LOWEST) ** rng.random())
     picture, corners = drawn_plate(scheme, kind, text, height, rng)
     target = placed(corners, height, rng, LARGEST_BOX)
     margins = height * rng.uniform(*_SURROUNDINGS, 4)

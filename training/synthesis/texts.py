@@ -26,20 +26,20 @@ def sample_text(scheme: PlateScheme, rng: np.random.Generator, kind: str | None 
     """
     formats = {each.name: each for each in scheme.formats}
     if kind is None:
-        kind = _by_share(scheme.synthesis.shares, scheme.formats[0].name, rng)
+        kind = by_share(scheme.synthesis.shares, scheme.formats[0].name, rng)
     if kind not in formats:
         raise InputError(f"texts.sample_text: unknown {kind!r}; expected one of {' '.join(formats)}")
     text = ""
     for part in formats[kind].parts:
         shares = {pattern: scheme.synthesis.ways[kind][pattern] for pattern in part[1:]}
         if part[0] in scheme.synthesis.codes:
-            text += _code(scheme, _by_share(shares, part[0], rng), rng)
+            text += _code(scheme, by_share(shares, part[0], rng), rng)
         else:
-            text += _number(scheme, _by_share(shares, part[0], rng) if shares else part[0], rng)
+            text += _number(scheme, by_share(shares, part[0], rng) if shares else part[0], rng)
     return kind, text
 
 
-def _by_share(shares: Mapping[str, float], rest: str, rng: np.random.Generator) -> str:
+def by_share(shares: Mapping[str, float], rest: str, rng: np.random.Generator) -> str:
     """Draw a name by its share; ``rest`` has the remaining share."""
     draw = rng.random()
     for name, share in shares.items():

@@ -1,4 +1,4 @@
-"""`python -m training.detector.smallest_plate`: the smallest plates that are found and read in full-HD frames.
+"""`python -m benchmarks.smallest_plate`: the smallest plates that are found and read in full-HD frames.
 
 Training photos show cars from close up. Here each photo is shrunk until its plate has a given height, and put into a
 full-HD frame filled with a coarse enlargement of the same photo, in which nothing else can be found.

@@ -3,8 +3,8 @@
 import cv2
 import numpy as np
 
+from benchmarks.smallest_plate import far
 from plate_nets.types import Box
-from training.detector.smallest_plate import far
 
 
 def test_the_plate_has_the_returned_height_and_place() -> None:

@@ -1,12 +1,12 @@
-"""Symbols of a real plate change places."""
+"""Plates made from real ones: symbols change places, or are hidden, and the text says what is left."""
 
 import cv2
 import numpy as np
 import pytest
 
 from tests.real_plates import RUSSIA, drawn
-from training.reader.real import RealPlate
-from training.reader.shuffle import can_shuffle, shuffle
+from training.reader.changed import can_cover, can_shuffle, cover, shuffle
+from training.real import RealPlate
 
 TEXT = "B126EK78"
 
@@ -51,3 +51,25 @@ def test_only_private_plates_with_true_corners_are_shuffled(text: str, exact: bo
     plate = RealPlate(np.zeros((40, 100, 3), np.uint8), np.zeros((4, 2), np.float32), text, exact)
     assert not can_shuffle(RUSSIA, plate)
     assert can_shuffle(RUSSIA, drawn(TEXT))
+
+
+@pytest.mark.parametrize("text", ["B126EK78", "B126EK178", "AB12377"])
+def test_hidden_symbols_are_removed_and_the_rest_is_not_a_plate(text: str) -> None:
+    plate = drawn(text)
+    texts = set()
+    for seed in range(60):
+        hidden = cover(RUSSIA, plate, np.random.default_rng(seed))
+        assert not RUSSIA.is_plate(hidden.text)
+        assert len(hidden.text) < len(text)
+        rest = iter(text)
+        assert all(symbol in rest for symbol in hidden.text), "the symbols keep their order"
+        assert (hidden.picture != plate.picture).any()
+        texts.add(hidden.text)
+    assert len(texts) > 8
+    assert "" in texts, "at times the whole lower part is hidden"
+
+
+def test_a_plate_whose_symbols_cannot_be_placed_stays_as_it_is() -> None:
+    foreign = RealPlate(np.zeros((40, 100, 3), np.uint8), np.zeros((4, 2), np.float32), "QQ123", True)
+    assert not can_cover(RUSSIA, foreign)
+    assert cover(RUSSIA, foreign, np.random.default_rng(0)) is foreign

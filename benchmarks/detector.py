@@ -1,4 +1,4 @@
-"""`python -m training.detector.speed`: times our detector and the yolov5 package's on one frame, in one run.
+"""`python -m benchmarks.detector`: times our detector and the yolov5 package's on one frame, in one run.
 
 Same frame, same weights, same size, from the BGR frame to boxes in its pixels: ours as served (OpenVINO); the package's
 own eager network, letterbox and non-maximum suppression, in its own process. They take turns.
@@ -101,7 +101,7 @@ def package_process(folder: Path, threads: int, settings: DetectionSettings) -> 
     numbers = [settings.side_for(FRAME), settings.proposal, settings.iou_threshold, settings.max_detections]
     arguments = [str(folder / "frame.npy"), str(weights_path("yolo")), str(threads), *map(str, numbers)]
     return subprocess.Popen(
-        [sys.executable, "-W", "ignore", "-m", "training.detector.package_detector", *arguments],
+        [sys.executable, "-W", "ignore", "-m", "benchmarks.measures.package_detector", *arguments],
         env=environment(folder / "settings", threads),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

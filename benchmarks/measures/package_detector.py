@@ -1,4 +1,4 @@
-"""Runs the yolov5 package's own detector on one frame, in its own process; used by `training.detector.speed`.
+"""Runs the yolov5 package's own detector on one frame, in its own process; used by `benchmarks.detector`.
 
 Arguments: frame (.npy, BGR), our weights, threads, long side, minimum score, IoU for suppression, maximum boxes. Each
 input line is a number of frames; the answer is a line ``detected BOXES MS MS ...``.

@@ -1,13 +1,40 @@
-"""Plates that are smeared by their own movement in a video."""
+"""Plates seen from a distance or smeared by their own movement, as the reader gets them."""
 
 import numpy as np
+import pytest
 
 from plate_nets.types import Frame
 from tests.real_plates import RUSSIA, drawn
 from training.reader.samples import Samples
 from training.recipe.recipe import Mixture
-from training.synthesis.camera import take_photo
-from training.synthesis.far import MOVING_HIGHEST, MOVING_LOWEST, draw_moving_height, smear
+from training.synthesis.camera import smear, soften, take_photo
+from training.synthesis.crops import HEIGHTS, Sight, draw_height
+
+
+@pytest.mark.parametrize("sight", HEIGHTS)
+def test_plates_of_all_heights_are_drawn(sight: Sight) -> None:
+    rng, (lowest, highest) = np.random.default_rng(0), HEIGHTS[sight]
+    heights = [draw_height(rng, sight) for _ in range(300)]
+    assert lowest <= min(heights) < 1.1 * lowest and 0.9 * highest < max(heights) <= highest
+
+
+def test_far_plates_keep_their_place() -> None:
+    rng = np.random.default_rng(0)
+    plate = drawn("B126EK78")
+    target = np.array([[8, 8], [45, 8], [45, 16], [8, 16]], np.float32)
+    photos = [soften(take_photo(plate.picture, plate.corners, target, (53, 24), rng, 0.0), rng) for _ in range(30)]
+    assert all(photo.shape == (24, 53, 3) for photo in photos)
+    inside = np.mean([photo[10:14, 10:43] for photo in photos])
+    outside = np.mean([photo[:, :5] for photo in photos])
+    assert inside > outside + 30, "the white plate lies where it was asked for"
+
+
+def test_far_and_covered_plates_are_among_the_samples() -> None:
+    mixture = Mixture(real=1.0, straightened=1.0, shuffled=0.0, covered=0.5, far=0.5)
+    samples = Samples(RUSSIA, [drawn("B126EK78")], [], batch=32, seed=1, mixture=mixture)
+    batch = samples[0]
+    full = int((batch.lengths == 8).sum())
+    assert 4 < full < 28
 
 
 def photos(moving: bool) -> list[Frame]:
@@ -31,13 +58,6 @@ def test_movement_smears_a_plate_more_down_than_along_and_leaves_it_in_its_place
     inside = np.mean([each[27:33, 30:130] for each in moving])
     outside = np.mean([each[:, :8] for each in moving])
     assert inside > outside + 30, "the white plate lies where it was asked for"
-
-
-def test_smeared_plates_are_higher_than_distant_ones() -> None:
-    rng = np.random.default_rng(0)
-    heights = [draw_moving_height(rng) for _ in range(200)]
-    assert MOVING_LOWEST <= min(heights) < MOVING_LOWEST + 1
-    assert MOVING_HIGHEST - 3 < max(heights) <= MOVING_HIGHEST
 
 
 def test_smeared_plates_are_among_the_samples_and_a_batch_depends_only_on_its_step() -> None:

@@ -8,9 +8,9 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from benchmarks.detector import environment
 from plate_nets.networks.yolov5 import YOLOv5n
 from training.detector.names import from_package, to_package
-from training.detector.speed import environment
 
 pytestmark = pytest.mark.slow
 
