@@ -16,6 +16,7 @@ from plate_nets.common.errors import ConversionError, WeightsError
 from plate_nets.countries import main_scheme
 from plate_nets.networks.conversion import openvino_ir
 from plate_nets.networks.conversion.conversion import Conversion, Mode, check, convert, is_current
+from plate_nets.networks.conversion.formats import Format, writer_of
 from plate_nets.networks.conversion.graphs.stn import stn
 from plate_nets.networks.conversion.table import conversions
 from plate_nets.networks.lprnet import LPRNet
@@ -91,6 +92,38 @@ def test_a_saved_file_reproduces_the_network(
     assert files(repository).keys() == {"net/1/model.pt"}
     assert is_current(conversion, mode, repository)
     assert check(conversion, repository) == (comparison,)
+
+
+OTHERS = [Format.ONNX]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("format", OTHERS)
+def test_other_formats_are_made_on_request_and_compared(
+    format: Format, conversion_of: ConversionOf, repository: Path
+) -> None:
+    conversion, (name, *_) = conversion_of(PlainLinear, channels_last=False), writer_of(format).FILES
+    (comparison,) = convert(conversion, Mode.TRACE, repository, [format])
+    assert comparison.files == (name,) and comparison.difference <= conversion.tolerance
+    assert files(repository).keys() == {f"net/1/{name}"}, "nothing else was made"
+    assert is_current(conversion, Mode.TRACE, repository, [format])
+    assert not is_current(conversion, Mode.TRACE, repository)
+    assert check(conversion, repository, [format]) == (comparison,)
+
+    with pytest.raises(ConversionError, match=rf"{name}: stale, converted from weights"):
+        check(replace(conversion, weights=scaled(conversion.weights)), repository, [format])
+    before = files(repository)
+    with pytest.raises(ConversionError, match="net: cannot be exported: "):
+        convert(replace(conversion, network=FixedBatch), Mode.TRACE, repository, [format])
+    assert files(repository) == before
+
+    path = repository / "net" / "1" / name
+    path.write_bytes(path.read_bytes()[:1000])
+    with pytest.raises(ConversionError, match=rf"{name}: not a readable"):
+        check(conversion, repository, [format])
+    path.unlink()
+    with pytest.raises(ConversionError, match=rf"{name}: no such file"):
+        check(conversion, repository, [format])
 
 
 @pytest.mark.parametrize("mode", Mode)
