@@ -160,7 +160,7 @@ sdist: .venv/all.stamp ## build the source archive, from which pip makes the whe
 .PHONY: clean
 clean: ## remove everything that make built: environments, converted models, out/, caches
 	rm -rf .venv .tools .engine out dist .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
-	rm -f $(MODELS) $(IR:.xml=.bin) $(IR:.xml=.onnx) benchmarks/model_repository/*/1/model.pt
+	rm -f $(MODELS) $(IR:.xml=.bin) $(IR:.xml=.onnx) $(IR:.xml=.pt2) $(IR:model.xml=config.torch_aoti.pbtxt) benchmarks/model_repository/*/1/model.pt
 	find plate_nets converters training benchmarks tests $(REPOSITORY) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .PHONY: lock

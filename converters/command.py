@@ -18,7 +18,7 @@ from plate_nets.networks.conversion.conversion import (
     is_current,
     torch_installed,
 )
-from plate_nets.networks.conversion.formats import Format
+from plate_nets.networks.conversion.formats import Format, writer_of
 from plate_nets.networks.conversion.reference import REFERENCE
 from plate_nets.triton.config_check import check_configs
 
@@ -51,6 +51,12 @@ def run(
         raise typer.BadParameter(f"{', '.join(unknown)}: no such network; expected {', '.join(conversions)}")
     if not repository.is_dir():
         raise typer.BadParameter(f"{repository}: no such folder", param_hint="--model-repository")
+    try:
+        for format in formats:
+            writer_of(format)
+    except PlateError as error:  # before any network is converted
+        errors.print(f"error: {error}", markup=False)
+        raise typer.Exit(1) from error
     if not torch_installed() and not formats:
         console.print(NO_TORCH, markup=False)
     faults = []

@@ -55,7 +55,7 @@ def test_converts_once_and_checks(folder: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("format", "file"), [("onnx", "model.onnx")])
+@pytest.mark.parametrize(("format", "file"), [("onnx", "model.onnx")])  # AOTInductor compiles a detector for minutes
 def test_the_detector_and_a_reader_are_converted_to_other_formats(format: str, file: str, folder: Path) -> None:
     names = ("yolo", "lprnet")
     done = converters(*names, "--format", format, "--model-repository", folder)
@@ -73,6 +73,20 @@ def test_a_format_without_its_extra_names_it(format: str, package: str, extra: s
     done = converters("stn", "--format", format, "--model-repository", folder, program=("-c", without))
     assert done.returncode == 1
     assert done.stderr == f'error: the format {format} needs {package}: pip install "plate-nets[{extra}]"\n'
+
+
+@pytest.mark.parametrize(
+    ("before", "fault"),
+    [
+        ("import os; os.environ['CXX'] = 'no-such-compiler'", "needs a C++ compiler: install g++"),
+        ("import torch; torch.__version__ = '2.8.0'", "needs torch 2.9, found 2.8.0"),
+    ],
+)
+def test_a_package_without_its_tools_is_refused_before_anything_starts(before: str, fault: str, folder: Path) -> None:
+    program = ("-c", f"{before}; from converters.__main__ import app; app()")
+    done = converters("--format", "aoti", "--model-repository", folder, program=program)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(f"error: the format aoti {fault}") and done.stderr.count("\n") == 1
 
 
 def test_check_fails_on_missing_models_and_a_changed_configuration(folder: Path) -> None:

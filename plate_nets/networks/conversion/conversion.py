@@ -145,9 +145,10 @@ def check(conversion: Conversion, repository: Path, formats: Sequence[Format] = 
         found = writer.saved_provenance(folder)
         for key, value in writer.current_provenance(conversion.weights, found.get("mode", Mode.TRACE)).items():
             if found.get(key) != value:
+                options = "".join(f" --format {format}" for format in formats)
                 raise ConversionError(
                     f"{folder / writer.FILES[-1]}: stale, converted from {key} {found.get(key)}, expected {value}; "
-                    f"run `python -m converters {conversion.name}`"
+                    f"run `python -m converters {conversion.name}{options}`"
                 )
     return _compare(conversion, folder, writers)
 

@@ -11,17 +11,17 @@ from plate_nets.common.errors import ConversionError
 from plate_nets.networks.conversion.conversion import Conversion
 
 
-def export(conversion: Conversion) -> ExportedProgram:
+def export(conversion: Conversion, device: torch.device = torch.device("cpu")) -> ExportedProgram:
     """A network with its weights -> its graph; an axis in which the conversion's shapes differ may have any size.
 
     Raises:
         WeightsError: the weights are missing, damaged, or belong to another network.
         ConversionError: the graph would not work for every size, or has an operation that cannot be exported.
     """
-    example = torch.from_numpy(conversion.inputs()[0])
+    example = torch.from_numpy(conversion.inputs()[0]).to(device)
     sizes = zip(*conversion.shapes, strict=True)
     dynamic = {axis: Dim.DYNAMIC for axis, found in enumerate(sizes) if len(set(found)) > 1}
-    network = conversion.load()
+    network = conversion.load().to(device)
     try:
         with quiet(), torch.inference_mode():
             return torch.export.export(network, (example,), dynamic_shapes=(dynamic,))

@@ -25,6 +25,7 @@ class Format(StrEnum):
     TORCHSCRIPT = "torchscript"
     OPENVINO = "openvino"
     ONNX = "onnx"
+    AOTI = "aoti"
 
 
 class Writer(Protocol):
@@ -65,6 +66,7 @@ _MODULES = {
     Format.TORCHSCRIPT: ("torchscript_file", "convert"),
     Format.OPENVINO: ("openvino_ir", "local"),
     Format.ONNX: ("onnx_file", "onnx"),
+    Format.AOTI: ("aoti_package", "convert"),
 }
 """The module of each format, and the extra that brings what it imports."""
 
@@ -74,6 +76,7 @@ def writer_of(format: Format) -> Writer:
 
     Raises:
         MissingExtra: a package that it imports is not installed.
+        ConversionError: another program that it needs is missing.
     """
     module, extra = _MODULES[format]
     with needs(extra, f"the format {format}"):

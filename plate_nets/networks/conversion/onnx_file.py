@@ -14,8 +14,8 @@ from plate_nets.networks.conversion import exported
 from plate_nets.networks.conversion.conversion import Conversion
 from plate_nets.networks.conversion.formats import Array
 from plate_nets.networks.conversion.provenance import Provenance, provenance_of
+from plate_nets.networks.runtimes.networks import ONNX
 
-ONNX = "model.onnx"
 FILES = (ONNX,)
 INPUT, OUTPUT = "input__0", "output__0"
 """The names of the contract, so that Triton's backends for ONNX and TensorRT serve the file in place of `model.pt`."""
