@@ -1,7 +1,6 @@
 """The HTTP API for events: pages, single events, a live stream, their pictures, and manual corrections."""
 
 import asyncio
-from datetime import UTC, datetime
 from pathlib import Path
 
 from sse_starlette import EventSourceResponse
@@ -17,7 +16,7 @@ from plate_nets.web import bodies
 from plate_nets.web.event_pictures import kept_picture
 from plate_nets.web.faults import Refused
 from plate_nets.web.settings import WebSettings
-from plate_nets.web.store import Document, EventFilter, EventStore
+from plate_nets.web.store import Document, EventFilter, EventStore, stored_time
 from plate_nets.web.tail import EventTail
 from plate_nets.web.uploads import Uploads
 
@@ -72,8 +71,8 @@ class EventApi:
             distance=_number(query.get("distance", "0"), "distance", 0, 2),
             camera=query.get("camera", ""),
             list=query.get("list", ""),
-            since=_time(query.get("since", ""), "since"),
-            until=_time(query.get("until", ""), "until"),
+            since=stored_time(query.get("since", ""), "since"),
+            until=stored_time(query.get("until", ""), "until"),
         )
         limit = _number(query.get("limit", "50"), "limit", 1, _MOST)
         page = await asyncio.to_thread(self._store.page, event_filter, query.get("cursor", "")[:128], limit)
@@ -127,19 +126,3 @@ def _number(text: str, name: str, lowest: int, highest: int) -> int:
     if not (text.isdecimal() and len(text) < 6 and lowest <= int(text) <= highest):
         raise InputError(f"{name}: expected a whole number from {lowest} to {highest}")
     return int(text)
-
-
-def _time(text: str, name: str) -> str:
-    """A time in ISO 8601, in UTC without an offset -> the store's format."""
-    if not text:
-        return ""
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise InputError(f"{name}: expected a time such as 2026-11-22T10:00:00Z") from error
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    try:
-        moment = moment.astimezone(UTC)
-    except OverflowError as error:
-        raise InputError(f"{name}: expected a time of the years 1 to 9999 in UTC") from error
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -287,6 +287,26 @@ class EventStore:
             self._similar_up_to = last
 
 
+def stored_time(text: str, name: str) -> str:
+    """A time in ISO 8601, in UTC without an offset -> the store's format; empty stays empty.
+
+    Raises:
+        InputError: it is not such a time.
+    """
+    if not text:
+        return ""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise InputError(f"{name}: expected a time such as 2026-11-22T10:00:00Z") from error
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    try:
+        moment = moment.astimezone(UTC)
+    except OverflowError as error:
+        raise InputError(f"{name}: expected a time of the years 1 to 9999 in UTC") from error
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
 def _conditions(event_filter: EventFilter, before: _Place | None) -> tuple[list[str], list[str]]:
     """The filter without its text, and the position before the page -> conditions and their values."""
     given = [
