@@ -77,6 +77,10 @@ test-fast: .venv/all.stamp $(MODELS) ## the tests without a server or a long tra
 test-extras: wheel out/scene.jpg ## each extra installed before and after `embedded`, and all at once: the server still reads; each night
 	@tools/test_extras.sh
 
+.PHONY: newest
+newest: .venv/embedded.stamp $(IR) out/scene.jpg ## the tests without a server beside the newest torch, OpenVINO, NumPy, OpenCV and tritonclient: 6 GB
+	@tools/newest.sh
+
 MINUTES ?= 60
 ROUNDS ?= 20
 TIMES ?= 30

@@ -30,7 +30,7 @@ FILES = (CONFIG, PACKAGE)
 """In the order in which they are moved into place; the second one holds the provenance."""
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 OLDEST = (2, 9)
-"""The oldest torch whose packages Triton's backend reads."""
+"""No older one was tried: Triton 26.06, the first that batches requests for packages, has a newer one."""
 
 _METADATA = "wrapper_metadata.json"
 
