@@ -77,6 +77,10 @@ test-fast: .venv/all.stamp $(MODELS) ## the tests without a server or a long tra
 test-extras: wheel out/scene.jpg ## each extra installed before and after `embedded`, and all at once: the server still reads; each night
 	@tools/test_extras.sh
 
+.PHONY: newest
+newest: .venv/embedded.stamp $(IR) out/scene.jpg ## the tests without a server beside the newest torch, OpenVINO, NumPy, OpenCV and tritonclient: 6 GB
+	@tools/newest.sh
+
 MINUTES ?= 60
 ROUNDS ?= 20
 TIMES ?= 30
@@ -160,7 +164,7 @@ sdist: .venv/all.stamp ## build the source archive, from which pip makes the whe
 .PHONY: clean
 clean: ## remove everything that make built: environments, converted models, out/, caches
 	rm -rf .venv .tools .engine out dist .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
-	rm -f $(MODELS) $(IR:.xml=.bin) benchmarks/model_repository/*/1/model.pt
+	rm -f $(MODELS) $(IR:.xml=.bin) $(IR:.xml=.onnx) $(IR:.xml=.pt2) $(IR:model.xml=config.torch_aoti.pbtxt) benchmarks/model_repository/*/1/model.pt
 	find plate_nets converters training benchmarks tests $(REPOSITORY) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .PHONY: lock

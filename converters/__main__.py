@@ -9,6 +9,7 @@ from converters.command import run
 from plate_nets.common.errors import SchemeError
 from plate_nets.contract import models
 from plate_nets.networks.conversion.conversion import Mode
+from plate_nets.networks.conversion.formats import Format
 from plate_nets.networks.conversion.table import conversions
 from plate_nets.triton.config_check import scheme_of
 
@@ -21,6 +22,12 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 def main(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="[NAME...]", help="Networks to convert. Default: all.")
+    ] = None,
+    formats: Annotated[
+        list[Format] | None,
+        typer.Option(
+            "--format", help="What to make instead of OpenVINO's and TorchScript's files; repeat it for several."
+        ),
     ] = None,
     mode: Annotated[Mode, typer.Option(help="How to make TorchScript.")] = Mode.TRACE,
     only_check: Annotated[
@@ -50,7 +57,7 @@ def main(
     except SchemeError as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(1) from error
-    run(conversions(scheme, weights), models(scheme), names or (), mode, only_check, model_repository)
+    run(conversions(scheme, weights), models(scheme), names or (), mode, only_check, model_repository, formats or ())
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """What `python -m converters` does, for any table of networks."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import typer
@@ -18,6 +18,7 @@ from plate_nets.networks.conversion.conversion import (
     is_current,
     torch_installed,
 )
+from plate_nets.networks.conversion.formats import Format, writer_of
 from plate_nets.networks.conversion.reference import REFERENCE
 from plate_nets.triton.config_check import check_configs
 
@@ -36,8 +37,11 @@ def run(
     mode: Mode,
     only_check: bool,
     repository: Path,
+    formats: Sequence[Format] = (),
 ) -> None:
     """Convert networks into a model repository, or with ``only_check`` compare the files there; prints each step.
+
+    ``formats``: by default, those that are served.
 
     Raises:
         typer.BadParameter: unknown network or folder.
@@ -47,12 +51,18 @@ def run(
         raise typer.BadParameter(f"{', '.join(unknown)}: no such network; expected {', '.join(conversions)}")
     if not repository.is_dir():
         raise typer.BadParameter(f"{repository}: no such folder", param_hint="--model-repository")
-    if not torch_installed():
+    try:
+        for format in formats:
+            writer_of(format)
+    except PlateError as error:  # before any network is converted
+        errors.print(f"error: {error}", markup=False)
+        raise typer.Exit(1) from error
+    if not torch_installed() and not formats:
         console.print(NO_TORCH, markup=False)
     faults = []
     for name in dict.fromkeys(names or conversions):
         try:
-            _one(conversions[name], mode, only_check, repository)
+            _one(conversions[name], mode, only_check, repository, formats)
         except PlateError as error:
             faults.append(str(error))
     if only_check:
@@ -66,7 +76,7 @@ def run(
         raise typer.Exit(1)
 
 
-def _one(conversion: Conversion, mode: Mode, only_check: bool, repository: Path) -> None:
+def _one(conversion: Conversion, mode: Mode, only_check: bool, repository: Path, formats: Sequence[Format]) -> None:
     # A spinner, not a bar: a trace and a scripted model's first runs report no progress
     with Progress(
         SpinnerColumn(),
@@ -78,12 +88,12 @@ def _one(conversion: Conversion, mode: Mode, only_check: bool, repository: Path)
     ) as progress:
         if only_check:
             progress.add_task(f"{conversion.name}: comparing", total=None)
-            _report(conversion, check(conversion, repository), "equal to the network")
-        elif is_current(conversion, mode, repository):
+            _report(conversion, check(conversion, repository, formats), "equal to the network")
+        elif is_current(conversion, mode, repository, formats):
             console.print(f"{conversion.name}: up to date")
         else:
             progress.add_task(f"{conversion.name}: converting", total=None)
-            _report(conversion, convert(conversion, mode, repository), "converted")
+            _report(conversion, convert(conversion, mode, repository, formats), "converted")
 
 
 def _report(conversion: Conversion, comparisons: tuple[Comparison, ...], verb: str) -> None:

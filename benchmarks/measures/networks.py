@@ -1,4 +1,4 @@
-"""Times each network alone: eager, traced, scripted, frozen, and on the installed runtimes."""
+"""Times each network alone: eager, traced, scripted, frozen, on the installed runtimes, and a `model.pt2` if made."""
 
 import statistics
 import time
@@ -15,6 +15,7 @@ from torch.jit._trace import TracerWarning
 from plate_nets.contract import YOLO
 from plate_nets.countries import main_scheme
 from plate_nets.networks.registry import NETWORKS
+from plate_nets.networks.runtimes.networks import PACKAGE, default_repository, first_versions, network_folder
 from plate_nets.networks.runtimes.openvino import compile_torch
 from plate_nets.triton.backend.settings import NetworkSettings, thread_count
 
@@ -65,6 +66,12 @@ def _forms(name: str, given: Tensor, threads: int) -> Iterator[tuple[str, Run]]:
     if given.device.type == "cpu":
         run = compile_torch(network, given.shape[1:], threads)
         yield "OpenVINO", lambda rows: torch.from_numpy(run(rows.numpy()))
+    folder = network_folder(first_versions(default_repository())[NETWORKS[name].model.name], name)
+    if (folder / PACKAGE).is_file():
+        from plate_nets.networks.conversion import aoti_package  # needs a compiler
+
+        if given.device.type == aoti_package.DEVICE.type:
+            yield "AOTInductor", aoti_package.load(folder)
 
 
 def _compare(name: str, device: str, given: Tensor, forms: dict[str, Run], seconds: float) -> list[dict[str, Any]]:

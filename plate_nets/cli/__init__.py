@@ -25,6 +25,7 @@ from plate_nets.cli.events import events, export
 from plate_nets.cli.frigate import frigate
 from plate_nets.cli.health import health
 from plate_nets.cli.learn import learn
+from plate_nets.cli.mcp import mcp
 from plate_nets.cli.read import read
 from plate_nets.cli.serve import serve
 from plate_nets.cli.swap import swap
@@ -32,7 +33,19 @@ from plate_nets.cli.watch import watch
 from plate_nets.cli.web import web
 from plate_nets.common.errors import InputError, PlateError
 
-COMMANDS: tuple[Callable[..., None], ...] = (serve, read, batch, watch, web, frigate, health, learn, swap, evaluate)
+COMMANDS: tuple[Callable[..., None], ...] = (
+    serve,
+    read,
+    batch,
+    watch,
+    web,
+    frigate,
+    mcp,
+    health,
+    learn,
+    swap,
+    evaluate,
+)
 
 FAILED = 2
 INTERRUPTED = 130

@@ -94,7 +94,7 @@ class JsonOutput(Output):
 
     def write(self, picture: Picture) -> None:
         """Print the picture's object."""
-        typer.echo(self._before + json.dumps(_record(picture), ensure_ascii=False), nl=False)
+        typer.echo(self._before + json.dumps(record(picture), ensure_ascii=False), nl=False)
         self._before = ",\n"
 
     def close(self) -> None:
@@ -243,7 +243,8 @@ def _reason(plate: Plate) -> dict[str, Any] | None:
     return None if plate.reading.text else asdict(_why_unread(plate))
 
 
-def _record(picture: Picture) -> dict[str, Any]:
+def record(picture: Picture) -> dict[str, Any]:
+    """A picture as JSON has it: its name, and its plates or the error."""
     if picture.error is not None:
         return {"file": shown(picture.path), "error": picture.error}
     return {

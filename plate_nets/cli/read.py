@@ -124,7 +124,7 @@ def read(
             outputs.append(stack.enter_context(PictureOutput(save_annotated)))
         use_detail(detail, url)
         schemes = use_schemes(scheme)
-        reader, recover = _open_reader(stack, local, url, protocol, timeout, model_repository, log, schemes)
+        reader, recover = open_reader(stack, local, url, protocol, timeout, model_repository, log, schemes)
         reader = shaped(reader)
         for source in _progress(sources):
             picture = read_picture(reader, source, recover, sure, vehicles)
@@ -216,7 +216,7 @@ def _with_sights(encoded: bytes, plates: Sequence[Plate]) -> Sequence[Plate]:
     return with_sights(lambda: load_picture(encoded, frame_limits()), plates)
 
 
-def _open_reader(
+def open_reader(
     stack: ExitStack,
     local: bool,
     urls: list[str] | None,

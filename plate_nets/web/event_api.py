@@ -4,7 +4,7 @@ import asyncio
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 from sse_starlette import EventSourceResponse
@@ -19,7 +19,7 @@ from plate_nets.common.spreadsheet import safe_cell
 from plate_nets.countries import PlateScheme
 from plate_nets.events.sinks.files import COLUMNS, csv_lines, row
 from plate_nets.web import bodies
-from plate_nets.web.event_filter import EventFilter
+from plate_nets.web.event_filter import EventFilter, stored_time
 from plate_nets.web.event_pictures import kept_picture
 from plate_nets.web.faults import Refused
 from plate_nets.web.settings import WebSettings
@@ -168,8 +168,8 @@ def _filter(request: Request) -> EventFilter:
         distance=_number(query.get("distance", "0"), "distance", 0, 2),
         camera=query.get("camera", ""),
         list=query.get("list", ""),
-        since=_time(query.get("since", ""), "since"),
-        until=_time(query.get("until", ""), "until"),
+        since=stored_time(query.get("since", ""), "since"),
+        until=stored_time(query.get("until", ""), "until"),
     )
 
 
@@ -187,19 +187,3 @@ def _number(text: str, name: str, lowest: int, highest: int) -> int:
     if not (text.isdecimal() and len(text) < 6 and lowest <= int(text) <= highest):
         raise InputError(f"{name}: expected a whole number from {lowest} to {highest}")
     return int(text)
-
-
-def _time(text: str, name: str) -> str:
-    """A time in ISO 8601, in UTC without an offset -> the store's format."""
-    if not text:
-        return ""
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise InputError(f"{name}: expected a time such as 2026-11-22T10:00:00Z") from error
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    try:
-        moment = moment.astimezone(UTC)
-    except OverflowError as error:
-        raise InputError(f"{name}: expected a time of the years 1 to 9999 in UTC") from error
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,9 +1,11 @@
 """A filter for events as conditions in SQL."""
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from plate_nets.cameras.list_entries import normalize
 from plate_nets.cameras.privacy import is_hash
+from plate_nets.common.errors import InputError
 
 WILD = frozenset("*?")
 _AFTER_ALL = chr(0x10FFFF)
@@ -54,3 +56,23 @@ def pattern(text: str) -> Condition:
         conditions.append("{0} GLOB ?")
         values.append(text.replace("[", "[[]"))
     return " AND ".join(conditions), values
+
+
+def stored_time(text: str, name: str) -> str:
+    """A time in ISO 8601, in UTC without an offset -> the store's format; empty stays empty.
+
+    Raises:
+        InputError: it is not such a time.
+    """
+    if not text:
+        return ""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise InputError(f"{name}: expected a time such as 2026-11-22T10:00:00Z") from error
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    try:
+        moment = moment.astimezone(UTC)
+    except OverflowError as error:
+        raise InputError(f"{name}: expected a time of the years 1 to 9999 in UTC") from error
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

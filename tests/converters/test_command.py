@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,12 @@ from tests.paths import ROOT
 from tests.schemes import for_testland
 
 
-def converters(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+def converters(
+    *arguments: str | Path, program: Sequence[str] = ("-m", "converters")
+) -> subprocess.CompletedProcess[str]:
     environment = os.environ | {"OMP_NUM_THREADS": "1", "COLUMNS": "200"}
     return subprocess.run(
-        [sys.executable, "-m", "converters", *map(str, arguments)],
+        [sys.executable, *program, *map(str, arguments)],
         cwd=ROOT,
         env=environment,
         capture_output=True,
@@ -51,6 +54,41 @@ def test_converts_once_and_checks(folder: Path) -> None:
     assert "matches the contract" in check.stdout
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("format", "file"), [("onnx", "model.onnx")])  # AOTInductor compiles a detector for minutes
+def test_the_detector_and_a_reader_are_converted_to_other_formats(format: str, file: str, folder: Path) -> None:
+    names = ("yolo", "lprnet")
+    done = converters(*names, "--format", format, "--model-repository", folder)
+    assert done.returncode == 0, done.stderr
+    for name in names:
+        assert f"{name}: converted, {file}, largest difference" in done.stdout
+        assert [path.name for path in (folder / name / "1").glob("model.[!p]*")] == [file]
+    again = converters(*names, "--format", format, "--model-repository", folder)
+    assert again.stdout.splitlines() == [f"{name}: up to date" for name in names]
+
+
+@pytest.mark.parametrize(("format", "package", "extra"), [("onnx", "onnxruntime", "onnx")])
+def test_a_format_without_its_extra_names_it(format: str, package: str, extra: str, folder: Path) -> None:
+    without = f"import sys; sys.modules['{package}'] = None; from converters.__main__ import app; app()"
+    done = converters("stn", "--format", format, "--model-repository", folder, program=("-c", without))
+    assert done.returncode == 1
+    assert done.stderr == f'error: the format {format} needs {package}: pip install "plate-nets[{extra}]"\n'
+
+
+@pytest.mark.parametrize(
+    ("before", "fault"),
+    [
+        ("import os; os.environ['CXX'] = 'no-such-compiler'", "needs a C++ compiler: install g++"),
+        ("import torch; torch.__version__ = '2.8.0'", "needs torch 2.9, found 2.8.0"),
+    ],
+)
+def test_a_package_without_its_tools_is_refused_before_anything_starts(before: str, fault: str, folder: Path) -> None:
+    program = ("-c", f"{before}; from converters.__main__ import app; app()")
+    done = converters("--format", "aoti", "--model-repository", folder, program=program)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(f"error: the format aoti {fault}") and done.stderr.count("\n") == 1
+
+
 def test_check_fails_on_missing_models_and_a_changed_configuration(folder: Path) -> None:
     config = folder / "lprnet" / "config.pbtxt"
     config.write_text(config.read_text(encoding="utf-8").replace("max_batch_size: 32", "max_batch_size: 16"))
@@ -69,6 +107,7 @@ def test_check_fails_on_missing_models_and_a_changed_configuration(folder: Path)
         (["nix"], "nix: no such network; expected yolo, corners, stn, lprnet"),
         (["--model-repository", "nowhere"], "nowhere: no such folder"),
         (["--mode", "onnx"], "'onnx' is not one of"),
+        (["--format", "tensorrt"], "'tensorrt' is not one of"),
     ],
 )
 def test_wrong_arguments_exit_with_2(arguments: list[str], fault: str) -> None:

@@ -16,12 +16,14 @@ from plate_nets.common.errors import ConversionError, WeightsError
 from plate_nets.countries import main_scheme
 from plate_nets.networks.conversion import openvino_ir
 from plate_nets.networks.conversion.conversion import Conversion, Mode, check, convert, is_current
+from plate_nets.networks.conversion.formats import Format, writer_of
 from plate_nets.networks.conversion.graphs.stn import stn
 from plate_nets.networks.conversion.table import conversions
 from plate_nets.networks.lprnet import LPRNet
 from plate_nets.networks.stn import STN
 from plate_nets.recognition.decoding import best_path, log_softmax
 from plate_nets.recognition.geometry import normalized
+from plate_nets.triton.config_check import parse_config
 from tests.disk import small_disk
 from tests.limited import in_little_memory
 
@@ -91,6 +93,64 @@ def test_a_saved_file_reproduces_the_network(
     assert files(repository).keys() == {"net/1/model.pt"}
     assert is_current(conversion, mode, repository)
     assert check(conversion, repository) == (comparison,)
+
+
+OTHERS = [Format.ONNX, Format.AOTI]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("format", OTHERS)
+def test_other_formats_are_made_on_request_and_compared(
+    format: Format, conversion_of: ConversionOf, repository: Path
+) -> None:
+    conversion, made = conversion_of(PlainLinear, channels_last=False), writer_of(format).FILES
+    (comparison,) = convert(conversion, Mode.TRACE, repository, [format])
+    assert comparison.files == made and comparison.difference <= conversion.tolerance
+    assert files(repository).keys() == {f"net/1/{name}" for name in made}, "nothing else was made"
+    assert is_current(conversion, Mode.TRACE, repository, [format])
+    assert not is_current(conversion, Mode.TRACE, repository)
+    assert check(conversion, repository, [format]) == (comparison,)
+
+    name = made[-1]
+    with pytest.raises(ConversionError, match=rf"{name}: stale, converted from weights .* --format {format}`"):
+        check(replace(conversion, weights=scaled(conversion.weights)), repository, [format])
+    before = files(repository)
+    with pytest.raises(ConversionError, match="net: cannot be exported: "):
+        convert(replace(conversion, network=FixedBatch), Mode.TRACE, repository, [format])
+    assert files(repository) == before
+
+    path = repository / "net" / "1" / name
+    path.write_bytes(path.read_bytes()[:1000])
+    with pytest.raises(ConversionError, match=rf"{name}: not a readable"):
+        check(conversion, repository, [format])
+    path.unlink()
+    with pytest.raises(ConversionError, match=rf"{name}: no such file"):
+        check(conversion, repository, [format])
+
+
+@pytest.mark.slow
+def test_a_package_is_of_one_processor_and_has_its_configuration(
+    conversion_of: ConversionOf, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conversion = conversion_of(PlainLinear, channels_last=False)
+    convert(conversion, Mode.TRACE, repository, [Format.AOTI])
+    config = parse_config(repository / "net" / "1" / "config.torch_aoti.pbtxt")
+    assert (config.name, config.backend, config.platform) == ("net", "pytorch", "torch_aoti")
+    assert (config.max_batch_size, config.HasField("dynamic_batching")) == (32, True)
+    (given,), (answer,) = config.input, config.output
+    assert (given.name, list(given.dims), answer.name, list(answer.dims)) == (
+        "INPUT__0",
+        [3, 24, 94],
+        "OUTPUT__0",
+        [3, 24, 4],
+    )
+    monkeypatch.setattr("plate_nets.networks.conversion.aoti_package.processor", lambda: "aarch64 neon")
+    assert not is_current(conversion, Mode.TRACE, repository, [Format.AOTI])
+    fault = r"stale, converted from processor x86_64 .*, expected aarch64 neon; run `python -m converters net --format"
+    with pytest.raises(ConversionError, match=fault):
+        check(conversion, repository, [Format.AOTI])
+    with pytest.raises(WeightsError, match=r"made for x86_64 .*, this is aarch64 neon; make one here: `python"):
+        writer_of(Format.AOTI).run(repository / "net" / "1", conversion.inputs())
 
 
 @pytest.mark.parametrize("mode", Mode)

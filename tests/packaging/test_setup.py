@@ -123,6 +123,7 @@ def test_help_is_the_default_and_names_every_target() -> None:
         "test",
         "test-fast",
         "test-extras",
+        "newest",
         "soak",
         "attacks",
         "bench",

@@ -1,6 +1,6 @@
 """Converts one network into the files of its model folder: built aside, reloaded, compared, then moved into place.
 
-OpenVINO's IR is built from the weights alone. TorchScript, and the comparison with the network itself, need torch
+OpenVINO's IR is built from the weights alone. The other formats, and the comparison with the network itself, need torch
 (the `convert` extra); without it the IR is compared with the numbers that `reference` keeps beside the weights.
 """
 
@@ -11,25 +11,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from plate_nets.common.errors import ConversionError, MissingExtra
 from plate_nets.countries import PlateScheme
 from plate_nets.networks.checkpoint import check_scheme, load_weights, read_weights
-from plate_nets.networks.conversion import openvino_ir
-from plate_nets.networks.conversion.provenance import Provenance
+from plate_nets.networks.conversion.formats import Answers, Array, Format, Writer, writer_of
 from plate_nets.networks.conversion.reference import read_reference, sample, write_reference
 from plate_nets.networks.runtimes.networks import TORCHSCRIPT
 
 if TYPE_CHECKING:
+    import openvino
     from torch import nn
 
-Array = NDArray[Any]
-Answers = Sequence[tuple[Array, ...]]
-"""A network's outputs for each input."""
+    from plate_nets.networks.conversion.graphs.layers import Weights
 
 
 class Mode(StrEnum):
@@ -61,10 +58,33 @@ class Conversion:
     high: float
     tolerance: float
     channels_last: bool = False
-    graph: openvino_ir.Graph | None = None
+    graph: "Callable[[Weights], openvino.Model] | None" = None
     dtype: type[np.generic] = np.float32
     mode: Mode | None = None
     scheme: PlateScheme | None = None
+
+    def load(self) -> "nn.Module":
+        """The torch network with its weights, in eval mode.
+
+        Raises:
+            WeightsError: the weights are missing, damaged, or belong to another network.
+        """
+        network = self.network()
+        if self.weights is not None:
+            load_weights(network, self.weights, self.scheme)
+        return network.eval()
+
+    def inputs(self) -> list[Array]:
+        """The inputs on which files are compared with the network, the same each time."""
+        random = np.random.RandomState(0)  # NumPy guarantees the same numbers in all versions
+        return [random.uniform(self.low, self.high, shape).astype(self.dtype) for shape in self.shapes]
+
+    def served(self) -> tuple[Format, ...]:
+        """The formats that a model repository is served from, and that can be made here."""
+        formats = {Format.TORCHSCRIPT: torch_installed(), Format.OPENVINO: self.graph is not None}
+        if not any(formats.values()):
+            raise MissingExtra("convert", f"the conversion of {self.name}", "torch")
+        return tuple(format for format, possible in formats.items() if possible)
 
 
 @dataclass(frozen=True)
@@ -76,28 +96,32 @@ class Comparison:
 
 
 def torch_installed() -> bool:
-    """Whether TorchScript can be built, and files can be compared with their torch network."""
+    """Whether formats other than OpenVINO's can be made, and files can be compared with their torch network."""
     return importlib.util.find_spec("torch") is not None
 
 
-def convert(conversion: Conversion, mode: Mode, repository: Path) -> tuple[Comparison, ...]:
+def convert(
+    conversion: Conversion, mode: Mode, repository: Path, formats: Sequence[Format] = ()
+) -> tuple[Comparison, ...]:
     """Convert a network into its folder of a repository; a failure leaves the existing files untouched.
 
-    Without torch, an existing TorchScript file is removed, because it may come from older weights. Returns no
-    comparison if there is neither torch nor a reference.
+    ``formats``: by default, those that are served. Without torch, an existing TorchScript file is removed, because it
+    may come from older weights. Returns no comparison if there is neither torch nor a reference.
 
     Raises:
         WeightsError: the weights are missing, damaged, or belong to another network.
         ConversionError: a file cannot be built or does not reproduce the network's numbers.
+        MissingExtra: a format needs a package that is not installed.
     """
-    folder = repository / conversion.folder
+    folder, writers = repository / conversion.folder, _writers(conversion, formats)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".converting-", dir=folder) as name:
             built = Path(name)
-            _save(conversion, conversion.mode or mode, built)
-            comparisons = _compare(conversion, built)
-            for file in (file for kind in _formats(conversion) for file in kind.FILES):
+            for writer in writers:
+                writer.make(conversion, conversion.mode or mode, built)
+            comparisons = _compare(conversion, built, writers)
+            for file in (file for writer in writers for file in writer.FILES):
                 (built / file).replace(folder / file)
         if not torch_installed():
             (folder / TORCHSCRIPT).unlink(missing_ok=True)
@@ -106,40 +130,45 @@ def convert(conversion: Conversion, mode: Mode, repository: Path) -> tuple[Compa
     return comparisons
 
 
-def check(conversion: Conversion, repository: Path) -> tuple[Comparison, ...]:
-    """Compare the files in a network's folder of a repository with the network.
+def check(conversion: Conversion, repository: Path, formats: Sequence[Format] = ()) -> tuple[Comparison, ...]:
+    """Compare the files in a network's folder of a repository with the network; ``formats`` as in `convert`.
 
     Raises:
         WeightsError: the weights are missing, damaged, or belong to another network; or a file is damaged.
         ConversionError: a file is missing, stale, damaged, or does not reproduce the network's numbers.
+        MissingExtra: a format needs a package that is not installed.
     """
     if conversion.weights is not None:
         read_weights(conversion.weights, conversion.scheme)
-    folder = repository / conversion.folder
-    for kind in _formats(conversion):
-        found = kind.saved_provenance(folder)
-        for key, value in kind.current_provenance(conversion.weights, found.get("mode", Mode.TRACE)).items():
+    folder, writers = repository / conversion.folder, _writers(conversion, formats)
+    for writer in writers:
+        found = writer.saved_provenance(folder)
+        for key, value in writer.current_provenance(conversion.weights, found.get("mode", Mode.TRACE)).items():
             if found.get(key) != value:
+                options = "".join(f" --format {format}" for format in formats)
                 raise ConversionError(
-                    f"{folder}: stale, converted from {key} {found.get(key)}, expected {value}; "
-                    f"run `python -m converters {conversion.name}`"
+                    f"{folder / writer.FILES[-1]}: stale, converted from {key} {found.get(key)}, expected {value}; "
+                    f"run `python -m converters {conversion.name}{options}`"
                 )
-    return _compare(conversion, folder)
+    return _compare(conversion, folder, writers)
 
 
-def is_current(conversion: Conversion, mode: Mode, repository: Path) -> bool:
+def is_current(conversion: Conversion, mode: Mode, repository: Path, formats: Sequence[Format] = ()) -> bool:
     """Whether the files in a network's folder were built from the current weights and code, in this mode.
+
+    ``formats`` as in `convert`.
 
     Raises:
         WeightsError: the weights belong to another scheme.
+        MissingExtra: a format needs a package that is not installed.
     """
     if conversion.weights is not None and conversion.scheme is not None:
         check_scheme(conversion.weights, conversion.scheme)
     folder, mode = repository / conversion.folder, conversion.mode or mode
     try:
         return all(
-            kind.saved_provenance(folder) == kind.current_provenance(conversion.weights, mode)
-            for kind in _formats(conversion)
+            writer.saved_provenance(folder) == writer.current_provenance(conversion.weights, mode)
+            for writer in _writers(conversion, formats)
         )
     except ConversionError:
         return False
@@ -154,78 +183,31 @@ def record(conversion: Conversion) -> None:
     from plate_nets.networks.conversion.torchscript_file import answers
 
     assert conversion.weights is not None
-    ((output,),) = answers(_network(conversion), _inputs(conversion)[:1])
+    ((output,),) = answers(conversion.load(), conversion.inputs()[:1])
     write_reference(conversion.weights, output)
 
 
-class Format(Protocol):
-    """A kind of converted file: the modules `openvino_ir` and `torchscript_file`."""
-
-    @property
-    def FILES(self) -> tuple[str, ...]: ...
-    def run(self, folder: Path, inputs: Sequence[Array]) -> Answers: ...
-    def current_provenance(self, weights: Path | None, mode: str) -> Provenance: ...
-    def saved_provenance(self, folder: Path) -> Provenance: ...
+def _writers(conversion: Conversion, formats: Sequence[Format]) -> list[Writer]:
+    return [writer_of(format) for format in formats or conversion.served()]
 
 
-def _formats(conversion: Conversion) -> list[Format]:
-    """The formats that can be built here, in the order in which they are moved into place."""
-    formats: list[Format] = []
-    if torch_installed():
-        from plate_nets.networks.conversion import torchscript_file
-
-        formats.append(torchscript_file)
-    if conversion.graph is not None:
-        formats.append(openvino_ir)
-    if not formats:
-        raise MissingExtra("convert", f"the conversion of {conversion.name}", "torch")
-    return formats
-
-
-def _save(conversion: Conversion, mode: Mode, folder: Path) -> None:
-    if torch_installed():
-        from plate_nets.networks.conversion import torchscript_file
-
-        network = _network(conversion)
-        module = torchscript_file.ChannelsLast(network).eval() if conversion.channels_last else network
-        provenance = torchscript_file.current_provenance(conversion.weights, mode)
-        torchscript_file.save(module, _inputs(conversion)[0], mode, provenance, folder)
-    if conversion.graph is not None:
-        assert conversion.weights is not None
-        provenance = openvino_ir.current_provenance(conversion.weights, mode)
-        openvino_ir.save(openvino_ir.build(conversion.graph, conversion.weights, conversion.scheme), provenance, folder)
-
-
-def _network(conversion: Conversion) -> "nn.Module":
-    network = conversion.network()
-    if conversion.weights is not None:
-        load_weights(network, conversion.weights, conversion.scheme)
-    return network.eval()
-
-
-def _inputs(conversion: Conversion) -> list[Array]:
-    random = np.random.RandomState(0)  # NumPy guarantees the same numbers in all versions
-    return [
-        random.uniform(conversion.low, conversion.high, shape).astype(conversion.dtype) for shape in conversion.shapes
-    ]
-
-
-def _compare(conversion: Conversion, folder: Path) -> tuple[Comparison, ...]:
-    inputs = _inputs(conversion)
+def _compare(conversion: Conversion, folder: Path, writers: Sequence[Writer]) -> tuple[Comparison, ...]:
+    inputs = conversion.inputs()
     if torch_installed():
         from plate_nets.networks.conversion.torchscript_file import answers
 
-        expected = answers(_network(conversion), inputs)
+        expected = answers(conversion.load(), inputs)
         return tuple(
-            _comparison(conversion, kind.FILES, folder, inputs, kind.run(folder, inputs), expected)
-            for kind in _formats(conversion)
+            _comparison(conversion, writer.FILES, folder, inputs, writer.run(folder, inputs), expected)
+            for writer in writers
         )
     assert conversion.weights is not None
-    ((found,),) = openvino_ir.run(folder, inputs[:1])
+    (writer,) = writers  # OpenVINO's
+    ((found,),) = writer.run(folder, inputs[:1])
     reference = read_reference(conversion.weights)
     if reference is None:
         return ()
-    return (_comparison(conversion, openvino_ir.FILES, folder, inputs[:1], [(sample(found),)], [(reference,)]),)
+    return (_comparison(conversion, writer.FILES, folder, inputs[:1], [(sample(found),)], [(reference,)]),)
 
 
 def _comparison(

@@ -9,6 +9,7 @@ import plate_nets.networks.conversion.graphs
 from plate_nets.common.errors import ConversionError, WeightsError
 from plate_nets.countries import PlateScheme
 from plate_nets.networks.checkpoint import read_metadata, read_weights
+from plate_nets.networks.conversion.conversion import Conversion
 from plate_nets.networks.conversion.graphs.layers import Array, Weights
 from plate_nets.networks.conversion.provenance import Provenance, provenance_of
 from plate_nets.networks.runtimes.networks import IR, IR_WEIGHTS
@@ -19,6 +20,18 @@ FILES = (IR_WEIGHTS, IR)
 """In the order in which they are moved into place; the second one holds the provenance."""
 
 Graph = Callable[[Weights], openvino.Model]
+
+
+def make(conversion: Conversion, mode: str, folder: Path) -> None:
+    """The weights of a network -> `model.xml` and `model.bin` in ``folder``.
+
+    Raises:
+        WeightsError: the weights are missing, damaged, or belong to another scheme or network.
+        ConversionError: the disk is full.
+    """
+    assert conversion.graph is not None and conversion.weights is not None
+    model = build(conversion.graph, conversion.weights, conversion.scheme)
+    save(model, current_provenance(conversion.weights, mode), folder)
 
 
 def build(graph: Graph, path: Path, scheme: PlateScheme | None = None) -> openvino.Model:

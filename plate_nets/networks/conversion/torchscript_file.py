@@ -16,6 +16,7 @@ from torch.jit._trace import TracerWarning
 
 import plate_nets.networks
 from plate_nets.common.errors import ConversionError
+from plate_nets.networks.conversion.conversion import Conversion
 from plate_nets.networks.conversion.provenance import Provenance, provenance_of
 from plate_nets.networks.runtimes.networks import TORCHSCRIPT
 from plate_nets.networks.runtimes.torchscript import load_torchscript
@@ -37,6 +38,18 @@ class ChannelsLast(nn.Module):
     def forward(self, inputs: Tensor) -> Tensor:
         outputs: Tensor = self.network(inputs.contiguous(memory_format=torch.channels_last))
         return outputs.contiguous()
+
+
+def make(conversion: Conversion, mode: str, folder: Path) -> None:
+    """A network with its weights -> `model.pt` in ``folder``.
+
+    Raises:
+        WeightsError: the weights are missing, damaged, or belong to another network.
+        ConversionError: the network cannot be traced or scripted.
+    """
+    network = conversion.load()
+    module = ChannelsLast(network).eval() if conversion.channels_last else network
+    save(module, conversion.inputs()[0], mode, current_provenance(conversion.weights, mode), folder)
 
 
 def save(network: nn.Module, example: NDArray[Any], mode: str, provenance: Provenance, folder: Path) -> None:

@@ -24,8 +24,9 @@ from plate_nets.networks.runtimes.precision import choose
 RELEASED = 1
 """The version that the converters write; a swap adds higher ones."""
 
-IR, IR_WEIGHTS, TORCHSCRIPT = "model.xml", "model.bin", "model.pt"
-"""The files of a network in a version folder: two of OpenVINO for the CPU, and one of TorchScript for all devices."""
+IR, IR_WEIGHTS, TORCHSCRIPT, ONNX, PACKAGE = "model.xml", "model.bin", "model.pt", "model.onnx", "model.pt2"
+"""The files of a network in a version folder: two of OpenVINO for the CPU, and one of TorchScript for all devices; on
+request, an ONNX file and a package of AOTInductor."""
 
 Runtime = Literal["openvino", "torch"]
 """What runs the networks in this process: "openvino" the converted ones, "torch" the committed weights."""

@@ -82,7 +82,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
         recovered.clear()
         asked.clear()
         module = importlib.import_module("plate_nets.cli.read")  # in the package, this name is the command
-        monkeypatch.setattr(module, "_open_reader", lambda *_: (FakeClient(known), lambda: recovered.append(1)))
+        monkeypatch.setattr(module, "open_reader", lambda *_: (FakeClient(known), lambda: recovered.append(1)))
         return CliRunner().invoke(app, ["read", *map(str, arguments)])
 
     return invoke
@@ -186,7 +186,7 @@ class Sizes(FakeClient):
 def test_the_shape_of_pictures_may_be_told(car: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     module = importlib.import_module("plate_nets.cli.read")
     client = Sizes()
-    monkeypatch.setattr(module, "_open_reader", lambda *_: (client, lambda: None))
+    monkeypatch.setattr(module, "open_reader", lambda *_: (client, lambda: None))
     result = CliRunner().invoke(app, ["read", "--aspect", "8:3", "--json", str(car)])
     assert client.sizes == [(60, 160, 3)]
     assert json.loads(result.stdout)[0]["plates"][0]["box"] == [5.0, 20.0, 30.0, 30.0]
