@@ -207,6 +207,8 @@ class WatcherSettings:
     """Where to store pictures of events; None: nowhere."""
     vehicles: bool = False
     """Whether to find vehicles; then the reader must be a `SceneReader`."""
+    thorough: bool = False
+    """Whether to read every plate in every frame, even if another reading would tell nothing new."""
     in_flight: int = 2
     """Maximum number of frames that the reader gets at once, from different cameras."""
     model: str | None = None

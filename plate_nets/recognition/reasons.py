@@ -13,7 +13,7 @@ from plate_nets.countries import PlateScheme
 from plate_nets.countries.scheme import UNKNOWN
 from plate_nets.recognition.decoding import DecodingSettings, best_path, log_softmax
 from plate_nets.recognition.quads import line_heights, lines_of, quad_size
-from plate_nets.types import REASON_UNITS, Frame, Plate, Reason, Sight, Unread
+from plate_nets.types import NOT_READ, REASON_UNITS, Frame, Plate, Reason, Sight, Unread
 
 _EDGE = 1.0
 _DARK = 40 / 255
@@ -91,11 +91,15 @@ def _quad(plate: Plate) -> NDArray[np.float32]:
 
 
 def with_sights(picture: Callable[[], Frame], plates: Sequence[Plate]) -> list[Plate]:
-    """The plates of a picture -> the same, those without a text with what their pixels say."""
-    if all(plate.reading.text for plate in plates):
+    """The plates of a picture -> the same, those that were read without a text with what their pixels say."""
+    unread = [not plate.reading.text and plate.reading is not NOT_READ for plate in plates]
+    if not any(unread):
         return list(plates)
     frame = picture()
-    return [plate if plate.reading.text else replace(plate, sight=look(frame, plate)) for plate in plates]
+    return [
+        replace(plate, sight=look(frame, plate)) if is_unread else plate
+        for plate, is_unread in zip(plates, unread, strict=True)
+    ]
 
 
 def look(frame: Frame, plate: Plate) -> Sight:

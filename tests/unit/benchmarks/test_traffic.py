@@ -17,9 +17,10 @@ def test_the_cost_of_each_stage_and_the_events_are_printed(tmp_path: Path) -> No
     app.command()(main)
     answer = CliRunner().invoke(app, ["--only", "traffic", "--clips", str(tmp_path)])
     assert answer.exit_code == 0, answer.output
-    of_clip, of_all = map(json.loads, answer.stdout.splitlines())
-    assert of_clip == {**of_all, "clip": "car.mp4"}
-    assert (of_all["frames"], of_all["cars"], of_all["right"], of_all["wrong"]) == (12, 1, 1, 0)
-    cost = of_all["ms_a_frame"]
-    assert set(cost) == {"decode", "to_bgr", "detector", "corners", "readers", "tracking", "all"}
-    assert min(cost.values()) > 0
+    *of_clip, thorough, sparing, ratio = map(json.loads, answer.stdout.splitlines())
+    assert of_clip == [{**each, "clip": "car.mp4"} for each in (thorough, sparing)]
+    for each in (thorough, sparing):
+        assert (each["frames"], each["cars"], each["right"], each["wrong"]) == (12, 1, 1, 0)
+        assert set(each["ms_a_frame"]) == {"decode", "to_bgr", "detector", "corners", "readers", "tracking", "all"}
+        assert min(each["ms_a_frame"].values()) > 0
+    assert ratio["over_thorough"] > 0

@@ -44,8 +44,10 @@ def finals(events: list[PlateEvent]) -> list[str]:
     return [event.plate for event in events if event.stage == "final"]
 
 
-def test_a_car_is_one_event(reader: LocalReader, clip: Path) -> None:
-    with Watcher(reader, CameraSettings(str(clip), id="gate", zone="Europe/Moscow")) as watcher:
+@pytest.mark.parametrize("thorough", [False, True])
+def test_a_car_is_one_event(reader: LocalReader, clip: Path, thorough: bool) -> None:
+    camera = CameraSettings(str(clip), id="gate", zone="Europe/Moscow")
+    with Watcher(reader, camera, WatcherSettings(thorough=thorough)) as watcher:
         events = list(watcher)
     assert [event.stage for event in events] == ["provisional", "final"]
     assert {(event.camera_id, event.plate) for event in events} == {("gate", TEXT)}
@@ -54,6 +56,8 @@ def test_a_car_is_one_event(reader: LocalReader, clip: Path) -> None:
     assert events[-1].timestamp.utcoffset()
     for event in events:
         Draft202012Validator(event_schema()).validate(json.loads(event.to_json()))
+    frames = events[-1].frames
+    assert (frames.read == frames.seen) == thorough
     (status,) = watcher.status()
     assert (status.state, status.read, status.analysed, status.dropped) == ("ended", 40, 40, 0)
 
