@@ -292,6 +292,8 @@ class Analysis:
                 ZoneInfo(self.camera.zone),
             )
             cars = replace(settings.cars, lines=lines, zones=zones)
+            if settings.needs_whole_frames:
+                cars = replace(cars, looks=replace(cars.looks, whole_pause=0.0))
             self._cars = CarEvents(camera, cars, settings.scheme, settings.watch_lists)
             self._size = size
         if not self._stretches or frame.stretch != self._stretches[0][1]:

@@ -64,7 +64,7 @@ class WatchPlan:
     detail: Detail | None = None
     """How closely to look at pictures, see `recognition.detection.DetectionSettings`."""
     thorough: bool = False
-    """Read every plate in every frame, see `WatcherSettings.thorough`."""
+    """Look at every frame as a whole and read every plate, see `WatcherSettings.thorough`."""
     hash: bool = False
     """Replace texts by salted hashes."""
     keep_days: float | None = None
@@ -109,6 +109,7 @@ class WatchPlan:
             pictures=pictures,
             vehicles=self.sees_vehicles,
             thorough=self.thorough,
+            blur=self.blur,
         )
 
     def site(self, cameras: Callable[[], Mapping[str, bool]], lists: Iterable[WatchList]) -> Site:

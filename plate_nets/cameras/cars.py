@@ -61,6 +61,8 @@ class CarEvents:
         """Cars that had an event and are gone, but remembered."""
         self._events = PlateEvents(camera, settings, self.scheme, watch_lists)
         self._time = -math.inf
+        self._whole = -math.inf
+        """When the whole frame was looked at."""
 
     @property
     def cars(self) -> tuple[Car, ...]:
@@ -90,7 +92,10 @@ class CarEvents:
 
     def focus(self, time: float) -> Focus:
         """What is known of the next frame, at this time."""
-        return plan_focus(self._tracker.tracks, time - self._time, self.settings.looks)
+        focus = plan_focus(self._tracker.tracks, time - self._time, time - self._whole, self.settings.looks)
+        if not focus.only:
+            self._whole = time
+        return focus
 
     def update(self, plates: Sequence[Plate], time: float, vehicles: Sequence[Vehicle] = ()) -> list[PlateEvent]:
         """The plates of an analysed frame, and its vehicles if they are searched for -> the events due now."""

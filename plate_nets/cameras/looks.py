@@ -1,4 +1,4 @@
-"""Which plates of the next frame need no reading: a plan from the tracks alone, without a clock, input or output.
+"""Where to look in the next frame, and which plates need no reading: a plan from the tracks, without a clock.
 
 The readings of neighbouring frames are nearly the same. So once the text of a plate is certain, or its view has been
 read often, another reading helps only if the plate can be seen better, or after a while: another car may have taken its
@@ -22,6 +22,8 @@ class LookSettings:
 
     ``sure_reads``, ``unsure_reads``: the minimum number of readings of a plate with a certain text, and of another one
     since its best view began. ``sure_pause``, ``unsure_pause``: seconds after which it is read again in any case.
+    ``whole_pause``: seconds after which the whole frame is looked at again, to find new cars; 0: it always is.
+    ``most``: the maximum number of plates for which looks around each take less time than one at the whole frame.
 
     Chosen on the real clips and drive-bys, see docs/explanation/decisions.md.
     """
@@ -30,25 +32,31 @@ class LookSettings:
     unsure_reads: int = 8
     sure_pause: float = 0.5
     unsure_pause: float = 0.2
+    whole_pause: float = 0.2
+    most: int = 8
 
 
-def plan_focus(tracks: Sequence[Track], seconds: float, settings: LookSettings = LookSettings()) -> Focus:
+def plan_focus(
+    tracks: Sequence[Track], seconds: float, since_whole: float, settings: LookSettings = LookSettings()
+) -> Focus:
     """The tracks after a frame, and the time until the next one -> what is known of the next frame.
 
     A plate is not settled if its place is uncertain: it was missed, or another one is expected there too.
+
+    ``since_whole``: seconds from the last look at the whole frame until the next frame.
     """
     if not tracks or seconds < 0:
         return Focus()
-    expected = [track.expected(seconds) for track in tracks]
+    expected = tuple(track.expected(seconds) for track in tracks)
     boxes = stacked(expected)
     alone = np.count_nonzero(iou(boxes, boxes), axis=1) == 1
-    return Focus(
-        tuple(
-            box
-            for track, box, is_alone in zip(tracks, expected, alone, strict=True)
-            if is_alone and track.seen and _is_settled(track, box, seconds, settings)
-        )
+    settled = tuple(
+        box
+        for track, box, is_alone in zip(tracks, expected, alone, strict=True)
+        if is_alone and track.seen and _is_settled(track, box, seconds, settings)
     )
+    known = len(tracks) <= settings.most and all(track.seen and track.hits > 1 for track in tracks)
+    return Focus(settled, expected if known and 0 <= since_whole < settings.whole_pause else ())
 
 
 def _is_settled(track: Track, expected: Box, seconds: float, settings: LookSettings) -> bool:

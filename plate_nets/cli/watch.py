@@ -177,7 +177,7 @@ def watch(
         bool,
         typer.Option(
             "--thorough",
-            help="Read every plate in every frame. Default with --local: only if it may tell something new.",
+            help="Look at whole frames and read every plate. Default with --local: only what may tell something new.",
         ),
     ] = False,
     timeout: Timeout = 30.0,

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from plate_nets.recognition.corners import CornerFinder, distinct, rescored
 from plate_nets.recognition.detection import PlateDetector
 from plate_nets.recognition.geometry import clip, crop_plates
-from plate_nets.recognition.overlap import inside, iou
+from plate_nets.recognition.overlap import inside, iou, stacked
 from plate_nets.recognition.quads import Quads, lines_of
+from plate_nets.recognition.reader import Focus
 from plate_nets.recognition.rectification import RectificationSettings, crop_rectified, quad_boxes
 from plate_nets.recognition.stages import Stages
 from plate_nets.recognition.vehicles import rows_of
@@ -71,22 +72,16 @@ class PlateFinder:
             of ru_dev than the detector's own box: AP50:95 0.778 against 0.650, with an AP50 of 0.9515 for both
             (`plates evaluate ru_dev --boxes detected`).
         """
-        return self.find_new(frame, _NO_BOXES, stages, vehicles).new
+        return self.find_new(frame, Focus(), stages, vehicles).new
 
-    def find_new(
-        self, frame: Frame, expected: Boxes, stages: Stages = nullcontext, vehicles: bool = False
-    ) -> FoundPlates:
-        """Like `find`, but only the detector looks at plates where one is expected, boxes (N, 4) xyxy.
+    def find_new(self, frame: Frame, focus: Focus, stages: Stages = nullcontext, vehicles: bool = False) -> FoundPlates:
+        """Like `find`, but uses what is known of a frame. Only the detector looks at settled plates.
 
         Such a plate gets the centre of the detector's box, and the expected size, which is known from corners.
         """
-        vehicle_rows = rows_of(())
-        if vehicles:
-            boxes, scores, vehicle_rows = self.detector.detect_both(frame, stages)
-        else:
-            boxes, scores = self.detector.detect(frame, stages)
+        boxes, scores, vehicle_rows = self._detect(frame, focus, stages, vehicles)
         height, width = frame.shape[:2]
-        settled, settled_scores = _settled(boxes, scores, expected)
+        settled, settled_scores = _settled(boxes, scores, stacked(focus.settled).astype(np.float32))
         new = ~(inside(boxes, settled) >= _PART).any(axis=1)
         likely, likely_scores = boxes[new], scores[new]
         boxes, scores, quads = self._plates(frame, likely, likely_scores, stages)
@@ -109,6 +104,18 @@ class PlateFinder:
             plates = np.concatenate((boxes, settled))
             vehicle_rows = self.detector.with_large_vehicles(frame, plates, vehicle_rows, stages)
         return FoundPlates((crops, boxes, scores, vehicle_rows), settled, settled_scores)
+
+    def _detect(self, frame: Frame, focus: Focus, stages: Stages, vehicles: bool) -> tuple[Boxes, Scores, VehicleRows]:
+        """A frame -> boxes that may be plates, their scores, and its vehicles if requested, which need the whole
+        frame."""
+        if vehicles:
+            return self.detector.detect_both(frame, stages)
+        if focus.only:
+            expected = stacked(focus.only).astype(np.float32)
+            boxes, scores = self.detector.detect_around(frame, expected, stages)
+            if (iou(expected, boxes).max(axis=1, initial=0) >= _EXPECTED).all():
+                return boxes, scores, rows_of(())
+        return *self.detector.detect(frame, stages), rows_of(())
 
     def cut(self, frame: Frame, boxes: Boxes) -> PlateCrops[Crops]:
         """Boxes (N, 4) xyxy of a frame -> crops of the plates in them."""

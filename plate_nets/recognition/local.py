@@ -8,8 +8,6 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, get_args
 
-import numpy as np
-
 from plate_nets.common.errors import InputError
 from plate_nets.common.extras import needs
 from plate_nets.contract import reader_of
@@ -28,7 +26,6 @@ from plate_nets.recognition.detection import DetectionSettings, PlateDetector
 from plate_nets.recognition.finder import PlateFinder
 from plate_nets.recognition.images import load_picture
 from plate_nets.recognition.options import ReadOptions
-from plate_nets.recognition.overlap import stacked
 from plate_nets.recognition.pipeline import PlateReader, split_rows, take_rows
 from plate_nets.recognition.reader import Focus, FrameLimits
 from plate_nets.recognition.schemes import SchemeDecoder
@@ -121,7 +118,7 @@ class LocalReader:
         image = load_picture(frame, self.limits)
         with self._turn:
             with stages("detect"):
-                found = self._finder.find_new(image, stacked(focus.settled).astype(np.float32), stages, vehicles)
+                found = self._finder.find_new(image, focus, stages, vehicles)
             scene = self._pipeline.read_found(found.new, ReadOptions(evidence=True), stages)
         pairs = zip(found.settled.tolist(), found.scores.tolist(), strict=True)
         settled = [Plate(Box(*box), score, NOT_READ) for box, score in pairs]

@@ -57,6 +57,9 @@ class Focus:
 
     settled: tuple[Box, ...] = ()
     """Where plates are expected of which another reading would tell nothing new."""
+    only: tuple[Box, ...] = ()
+    """Where all plates are expected, if it is enough to look around these; empty: the whole frame is looked at. If one
+    of them is not found, the whole frame is looked at too."""
 
 
 @runtime_checkable

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from plate_nets.cameras.cars import CarEvents
-from plate_nets.cameras.looks import plan_focus
+from plate_nets.cameras.looks import LookSettings, plan_focus
 from plate_nets.cameras.plate_events import Camera
 from plate_nets.cameras.tracking import Tracker
 from plate_nets.events.event import PlateEvent
@@ -17,6 +17,7 @@ from tests.unit.cameras.traffic import T0, FrameOf, approaching, noise, plate
 
 RATE = 10.0
 CAR, OTHER = "A123BC77", "X900KO99"
+TEXTS = [f"A{number:03}BC77" for number in range(101, 971, 29)]
 
 
 def tracker_after(frame_of: Callable[[int], list[Plate]], frames: int) -> Tracker:
@@ -50,18 +51,38 @@ def test_a_plate_is_settled_if_another_reading_would_tell_nothing_new(
     frame_of: Callable[[int], list[Plate]], frames: int, settled: int
 ) -> None:
     tracks = tracker_after(frame_of, frames).tracks
-    assert len(plan_focus(tracks, 1 / RATE).settled) == settled
+    assert len(plan_focus(tracks, 1 / RATE, 0.0).settled) == settled
+
+
+@pytest.mark.parametrize(
+    ("frame_of", "frames", "since_whole", "around"),
+    [
+        (lambda _: [plate(CAR, 300), plate(OTHER, 700)], 3, 0.1, 2),
+        (lambda _: [plate(CAR, 300), plate(OTHER, 700)], 3, 0.3, 0),
+        (lambda number: [plate(CAR, 300), *([plate(OTHER, 700)] if number < 2 else [])], 3, 0.1, 0),
+        (lambda number: [plate(CAR, 300), *([plate(OTHER, 700)] if number == 2 else [])], 3, 0.1, 0),
+        (lambda _: [plate(text, 300 + 150 * place) for place, text in enumerate(TEXTS[:9])], 3, 0.1, 0),
+        (lambda number: [plate(CAR, 300)] if number < 2 else [], 3, 0.1, 0),
+    ],
+    ids=["two", "after a while", "one is missed", "a new one", "many", "none is seen"],
+)
+def test_the_whole_frame_is_looked_at_often_and_between_only_where_plates_are_expected(
+    frame_of: Callable[[int], list[Plate]], frames: int, since_whole: float, around: int
+) -> None:
+    tracks = tracker_after(frame_of, frames).tracks
+    assert len(plan_focus(tracks, 1 / RATE, since_whole).only) == around
+    assert plan_focus(tracks, 1 / RATE, since_whole, LookSettings(whole_pause=0)).only == ()
 
 
 def test_a_settled_plate_is_expected_where_it_moves_to() -> None:
     tracks = tracker_after(lambda number: [plate(CAR, 300 + 9 * number)], 6).tracks
-    (box,) = plan_focus(tracks, 1 / RATE).settled
+    (box,) = plan_focus(tracks, 1 / RATE, 0.0).settled
     assert (box.xmin + box.xmax) / 2 == pytest.approx(300 + 9 * 6, abs=1)
 
 
 def test_a_settled_plate_is_read_again_after_a_while() -> None:
     tracks = tracker_after(lambda _: [plate(CAR, 300)], 3).tracks
-    assert [len(plan_focus(tracks, seconds).settled) for seconds in (0.0, 0.4, 0.6, -0.1)] == [1, 1, 0, 0]
+    assert [len(plan_focus(tracks, seconds, 0.0).settled) for seconds in (0.0, 0.4, 0.6, -0.1)] == [1, 1, 0, 0]
 
 
 def sparing(frames: FrameOf, seconds: float, rate: float = RATE) -> tuple[list[PlateEvent], float]:
@@ -103,9 +124,6 @@ def shakes(time: float) -> list[Plate]:
 
 def jumps(time: float) -> list[Plate]:
     return approaching(CAR, time if time < 0.45 else time + 0.5, speed=8)
-
-
-TEXTS = [f"A{number:03}BC77" for number in range(101, 971, 29)]
 
 
 def many(time: float) -> list[Plate]:

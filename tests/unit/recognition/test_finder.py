@@ -14,8 +14,9 @@ from plate_nets.recognition.detection import PlateDetector
 from plate_nets.recognition.finder import PlateFinder
 from plate_nets.recognition.geometry import normalized
 from plate_nets.recognition.local import LocalReader
+from plate_nets.recognition.reader import Focus
 from plate_nets.recognition.rectification import straighten
-from plate_nets.types import Frame, Plate
+from plate_nets.types import Box, Frame, Plate
 from tests.frames import Placed, compose, overlap
 from tests.vehicles import bus_reader
 
@@ -159,8 +160,8 @@ def test_only_the_detector_looks_at_plates_that_are_expected() -> None:
         return np.full((len(windows), 10), np.nan, np.float32)
 
     finder = PlateFinder(PlateDetector(lambda picture: rows), CornerFinder(corners, CornerSettings(looks=1)))
-    expected = np.array([[158, 92, 234, 116], [158, 290, 168, 300], [600, 400, 680, 420]], np.float32)
-    (_, boxes, *_), settled, scores = finder.find_new(np.zeros((720, 1280, 3), np.uint8), expected)
+    expected = (Box(158, 92, 234, 116), Box(158, 290, 168, 300), Box(600, 400, 680, 420))
+    (_, boxes, *_), settled, scores = finder.find_new(np.zeros((720, 1280, 3), np.uint8), Focus(expected))
     np.testing.assert_allclose(boxes, [[160, 490, 240, 510]], atol=1e-3)
     np.testing.assert_allclose(settled, [[162, 88, 238, 112]], atol=1e-3)  # the expected size
     assert (asked, scores.tolist()) == ([1], pytest.approx([0.9]))
