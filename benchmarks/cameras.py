@@ -1,7 +1,7 @@
 """Measures the cost of cameras and their recovery: `python -m benchmarks.cameras`, with an RTSP camera on loopback.
 
-Needs Debian's gst-rtsp-server (`tests/rtsp.py` names its packages). Times of this process are CPU time; the camera runs
-in its own process and does not count.
+Needs Debian's gst-rtsp-server (`tests/rtsp.py` names its packages), but not for ``--only traffic``. Times of this
+process are CPU time; the camera runs in its own process and does not count.
 """
 
 import itertools
@@ -9,7 +9,7 @@ import json
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,6 +18,7 @@ import numpy as np
 import psutil
 import typer
 
+from benchmarks.traffic import traffic
 from plate_nets.cameras.address import parse_source
 from plate_nets.cameras.analysis import AnalysedFrame
 from plate_nets.cameras.capture import Capture, CaptureSettings
@@ -58,20 +59,26 @@ def main(
         int, typer.Option(help="How often the RTSP server restarts; every second time it freezes instead.", min=1)
     ] = 10,
     only: Annotated[
-        str | None, typer.Option(help="Measure only this: overload, idle, two (cameras) or restarts.")
+        str | None, typer.Option(help="Measure only this: overload, idle, two (cameras), restarts or traffic.")
+    ] = None,
+    clips: Annotated[
+        Path | None,
+        typer.Option(help="Clips with their truth, for traffic. Default: drawn drive-bys.", exists=True),
     ] = None,
 ) -> None:
     """Measure what cameras cost, and how long a lost one takes to come back. Prints a line of JSON per measurement."""
-    measures: dict[str, Callable[[Path], dict[str, Any]]] = {
-        "overload": lambda folder: overload(folder, seconds),
-        "idle": lambda folder: idle(folder, seconds),
-        "two": lambda folder: two_cameras(folder, seconds),
-        "restarts": lambda folder: lost_and_found(folder, restarts),
+    measures: dict[str, Callable[[Path], Iterable[dict[str, Any]]]] = {
+        "overload": lambda folder: [overload(folder, seconds)],
+        "idle": lambda folder: [idle(folder, seconds)],
+        "two": lambda folder: [two_cameras(folder, seconds)],
+        "restarts": lambda folder: [lost_and_found(folder, restarts)],
+        "traffic": lambda folder: traffic(folder, clips),
     }
     with tempfile.TemporaryDirectory() as folder:
         for name, measure in measures.items():
             if only in (None, name):
-                typer.echo(json.dumps({"measured": name, **measure(Path(folder))}))
+                for figures in measure(Path(folder)):
+                    typer.echo(json.dumps({"measured": name, **figures}))
 
 
 def overload(folder: Path, seconds: float) -> dict[str, Any]:

@@ -140,6 +140,10 @@ class Reading:
     """Probability of ``ground``, 0..1."""
 
 
+NOT_READ = Reading("", "", 0.0)
+"""The reading of a plate of a video that was found, but not read."""
+
+
 @dataclass(frozen=True)
 class Vehicle:
     """One vehicle of a frame."""

@@ -29,7 +29,7 @@ from plate_nets.cameras.zones import Zone
 from plate_nets.common.errors import InputError, ModelDied, PlateError, ServerError, SinkError
 from plate_nets.common.threads import LastingThread, cause
 from plate_nets.events.event import PlateEvent
-from plate_nets.recognition.reader import Reader, SceneReader
+from plate_nets.recognition.reader import Focus, Reader, SceneReader, VideoReader
 from plate_nets.recognition.reasons import with_sights
 from plate_nets.recognition.square_pixels import Stretch
 from plate_nets.types import Frame, Plate, Scene, Vehicle
@@ -212,10 +212,11 @@ class Analysis:
         if self._gate is None or self._gate.passes(frame):
             with self._turns.turn():
                 frame = self._capture.handover.newer(frame)
-                scene = self._read(frame)
+                events = cars.cut() if self._cuts.at(frame.luma()) else []
+                scene = self._read(frame, cars.focus(frame.time))
             if scene is None:
+                self._emit(events)
                 return
-            events = cars.cut() if self._cuts.at(frame.luma()) else []
             selected = self._regions.select(scene.plates, frame.size)
             plates = with_sights(frame.bgr, selected, read=bool(selected) and self._view.is_due(frame.time))
             vehicles = self._regions.select_vehicles(scene.vehicles, plates, frame.size)
@@ -260,6 +261,8 @@ class Analysis:
                 ZoneInfo(self.camera.zone),
             )
             cars = replace(settings.cars, lines=lines, zones=zones)
+            if settings.needs_whole_frames:
+                cars = replace(cars, looks=replace(cars.looks, whole_pause=0.0))
             self._cars = CarEvents(camera, cars, settings.scheme, settings.watch_lists)
             self._size = size
         if not self._stretches or frame.stretch != self._stretches[0][1]:
@@ -272,10 +275,10 @@ class Analysis:
         stretch = next((each for since, each in self._stretches if since <= best), self._stretches[-1][1])
         return in_own_pixels(event, stretch)
 
-    def _read(self, frame: VideoFrame) -> Scene | None:
+    def _read(self, frame: VideoFrame, focus: Focus) -> Scene | None:
         """Read a frame with square pixels -> its plates, and its vehicles if needed, in the frame's own pixels.
 
-        None if it cannot be read.
+        None if it cannot be read. ``focus``: what is known of it, in square pixels.
 
         Each kind of fault is reported once. While the server is away, a frame of a file is retried, because it would be
         lost otherwise.
@@ -286,7 +289,7 @@ class Analysis:
         deadline = time.monotonic() + _PATIENCE
         while True:
             try:
-                scene = frame.stretch.to_own(self._ask(frame.stretch.frame(frame.bgr())))
+                scene = frame.stretch.to_own(self._ask(frame.stretch.frame(frame.bgr()), focus))
             except (InputError, ServerError) as error:
                 self._failed += 1
                 self._report(error)
@@ -303,7 +306,9 @@ class Analysis:
                 self._ask_version()
                 return scene
 
-    def _ask(self, frame: Frame) -> Scene:
+    def _ask(self, frame: Frame, focus: Focus) -> Scene:
+        if isinstance(self._reader, VideoReader) and not self._settings.thorough:
+            return self._reader.look(frame, focus, vehicles=self._settings.vehicles)
         if not self._settings.vehicles:
             return Scene(self._reader.read(frame, evidence=True))
         assert isinstance(self._reader, SceneReader), "`Watcher` checks this"

@@ -63,6 +63,8 @@ class WatchPlan:
     """Also find vehicles."""
     detail: Detail | None = None
     """How closely to look at pictures, see `recognition.detection.DetectionSettings`."""
+    thorough: bool = False
+    """Look at every frame as a whole and read every plate, see `WatcherSettings.thorough`."""
     hash: bool = False
     """Replace texts by salted hashes."""
     keep_days: float | None = None
@@ -106,6 +108,8 @@ class WatchPlan:
             watch_lists=tuple(lists),
             pictures=pictures,
             vehicles=self.sees_vehicles,
+            thorough=self.thorough,
+            blur=self.blur,
         )
 
     def site(self, cameras: Callable[[], Mapping[str, bool]], lists: Iterable[WatchList]) -> Site:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from plate_nets.cameras.looks import plan_focus
 from plate_nets.cameras.plate_events import Camera, PlateEvents
 from plate_nets.cameras.stay import CarSettings, Stay
 from plate_nets.cameras.tracking import Tracker
@@ -11,6 +12,7 @@ from plate_nets.cameras.vehicles import VehicleTrack, VehicleTracker
 from plate_nets.cameras.watch_lists import WatchList
 from plate_nets.countries import PlateScheme, default_plates
 from plate_nets.events.event import PlateEvent
+from plate_nets.recognition.reader import Focus
 from plate_nets.types import Box, Plate, Vehicle
 
 
@@ -59,6 +61,8 @@ class CarEvents:
         """Cars that had an event and are gone, but remembered."""
         self._events = PlateEvents(camera, settings, self.scheme, watch_lists)
         self._time = -math.inf
+        self._whole = -math.inf
+        """When the whole frame was looked at."""
 
     @property
     def cars(self) -> tuple[Car, ...]:
@@ -90,6 +94,13 @@ class CarEvents:
             for track in (*self._vehicles.tracks, *self._lost)
             if not track.reported
         )
+
+    def focus(self, time: float) -> Focus:
+        """What is known of the next frame, at this time."""
+        focus = plan_focus(self._tracker.tracks, time - self._time, time - self._whole, self.settings.looks)
+        if not focus.only:
+            self._whole = time
+        return focus
 
     def update(self, plates: Sequence[Plate], time: float, vehicles: Sequence[Vehicle] = ()) -> list[PlateEvent]:
         """The plates of an analysed frame, and its vehicles if they are searched for -> the events due now."""

@@ -207,10 +207,19 @@ class WatcherSettings:
     """Where to store pictures of events; None: nowhere."""
     vehicles: bool = False
     """Whether to find vehicles; then the reader must be a `SceneReader`."""
+    thorough: bool = False
+    """Whether to look at every frame as a whole and read every plate, even if that would tell nothing new."""
+    blur: bool = False
+    """Whether the frames are blurred before they are shown, so that all plates in them must be found."""
     in_flight: int = 2
     """Maximum number of frames that the reader gets at once, from different cameras."""
     model: str | None = None
     """The version of the networks in events; None: the reader's ``model_version()``, if it has one."""
+
+    @property
+    def needs_whole_frames(self) -> bool:
+        """Whether all that can be found in a frame must be found, not only the plates that are expected there."""
+        return self.vehicles or self.blur or (self.pictures is not None and self.pictures.blur)
 
 
 def _name_of(address: SourceAddress) -> str:

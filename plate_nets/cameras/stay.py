@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from ulid import ULID
 
 from plate_nets.cameras.fusion import FusionSettings
+from plate_nets.cameras.looks import LookSettings
 from plate_nets.cameras.tally import Tally
 from plate_nets.cameras.tracking import Track, TrackerSettings
 from plate_nets.cameras.vehicles import Sights, VehicleSettings, VehicleTrack
@@ -58,6 +59,7 @@ class CarSettings:
     fusion: FusionSettings = field(default_factory=FusionSettings)
     watch: WatchSettings = field(default_factory=WatchSettings)
     vehicles: VehicleSettings = field(default_factory=VehicleSettings)
+    looks: LookSettings = field(default_factory=LookSettings)
 
 
 class Stay:

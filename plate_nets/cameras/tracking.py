@@ -9,7 +9,7 @@ with the least cost (scipy). If a plate moved further than predicted, its text c
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,8 @@ picture."""
 _HEIGHT_NOISE = 0.1
 """Seconds added to the time between two heights, because boxes are too noisy to measure growth between neighbouring
 frames."""
+_BETTER = 0.15
+"""How much larger the logarithm of a plate's height or width must be for a better view of it."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,29 @@ class TrackerSettings:
 
 
 @dataclass
+class Readings:
+    """How well a plate was seen when it was read, and how often."""
+
+    last: float = -math.inf
+    """When it was read."""
+    count: int = 0
+    """How often since its best view began."""
+    height: float = 1e-6
+    width: float = 1e-6
+    """The largest, pixels."""
+
+    def is_better(self, box: Box) -> bool:
+        """Whether a view of the plate is better than all that were read."""
+        return math.log(max(box.height / self.height, box.width / self.width)) >= _BETTER
+
+    def add(self, box: Box, time: float) -> None:
+        """It was read in this box."""
+        self.count = 1 if self.is_better(box) else self.count + 1
+        self.height, self.width = max(self.height, box.height), max(self.width, box.width)
+        self.last = time
+
+
+@dataclass
 class Track:
     """One plate over several frames: where it is, how it moves, what it reads. Read only."""
 
@@ -89,6 +114,7 @@ class Track:
     """Whether it was seen in the last frame."""
     carried: float = -math.inf
     """When its place was last known from its vehicle although the plate was not seen."""
+    readings: Readings = field(default_factory=Readings)
 
     @property
     def known(self) -> float:
@@ -101,6 +127,12 @@ class Track:
         half = np.array([self.height * self.aspect / 2, self.height / 2])
         (xmin, ymin), (xmax, ymax) = self.centre - half, self.centre + half
         return Box(float(xmin), float(ymin), float(xmax), float(ymax))
+
+    def expected(self, seconds: float) -> Box:
+        """Where its box will be after this time."""
+        later = replace(self)
+        _predict(later, seconds)
+        return later.box
 
 
 class Tracker:
@@ -229,16 +261,20 @@ class Tracker:
 
     def _begin(self, plate: Plate, seen: View | None) -> None:
         evidence = Fusion(self._scheme, self._fusion)
-        if seen is not None:
-            evidence.add(seen)
-        self.tracks.append(Track(self._count, evidence, self._time, self._time, plate, *_measures(plate)))
+        track = Track(self._count, evidence, self._time, self._time, plate, *_measures(plate))
+        self._read(track, seen)
+        self.tracks.append(track)
         self._count += 1
 
     def _see(self, track: Track, plate: Plate, seen: View | None) -> None:
         _correct(track, plate, self._time - track.last_seen)
         track.plate, track.last_seen, track.seen = plate, self._time, True
+        self._read(track, seen)
+
+    def _read(self, track: Track, seen: View | None) -> None:
         if seen is not None:
             track.evidence.add(seen)
+            track.readings.add(track.box, self._time)
 
 
 def _measures(plate: Plate) -> tuple[NDArray[np.float64], float, float]:

@@ -173,6 +173,13 @@ def watch(
     address: Annotated[str, typer.Option(help="Address that --metrics-port listens on.")] = "127.0.0.1",
     scheme: Schemes = None,
     detail: Details = None,
+    thorough: Annotated[
+        bool,
+        typer.Option(
+            "--thorough",
+            help="Look at whole frames and read every plate. Default with --local: only what may tell something new.",
+        ),
+    ] = False,
     timeout: Timeout = 30.0,
     model_repository: ModelRepository = None,
     log: Log = None,
@@ -225,6 +232,7 @@ def watch(
         blur_vehicles=blur_vehicles or plan.blur_vehicles,
         vehicles=vehicles or plan.vehicles,
         detail=detail or plan.detail,
+        thorough=thorough or plan.thorough,
         hash=hash or plan.hash,
         keep_days=keep_days if keep_days is not None else plan.keep_days,
         keep_mb=keep_mb if keep_mb is not None else plan.keep_mb,

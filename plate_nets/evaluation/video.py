@@ -210,6 +210,17 @@ def judge(
         reported += [TimedEvent(event, frame.time) for event in cars.update(frame.plates, frame.time)]
         seen.append([(car.id, car.box) for car in cars.cars if car.seen])
     reported += [TimedEvent(event, frames[numbers[-1]].time) for event in cars.finish()]
+    last = judge_events(clip, reported, outcome)
+    if clip.truth:
+        outcome.tracks.append(_tracks(clip, numbers, seen, {car: index for index, car in enumerate(last)}))
+    return [each for each in reported if each.event.plate]
+
+
+def judge_events(clip: Clip, reported: Sequence[TimedEvent], outcome: VideoOutcome) -> list[str]:
+    """Add to an outcome how right the events of a clip are -> the ids of the cars that have a text in the end.
+
+    The events include those of cars without a certain text, see `CarSettings.unread`.
+    """
     superseded = {each.event.supersedes for each in reported}
     last = {each.event.id: each for each in reported if each.event.id not in superseded}
     for each in last.values():
@@ -251,9 +262,7 @@ def judge(
         outcome.headed += 1
         outcome.heading_reported += heading is not None
         outcome.heading_right += heading == headings[text]
-    if clip.truth:
-        outcome.tracks.append(_tracks(clip, numbers, seen, {car: index for index, car in enumerate(last)}))
-    return reported
+    return list(last)
 
 
 def _headings(clip: Clip) -> dict[str, Heading]:

@@ -16,6 +16,7 @@ from plate_nets.recognition.geometry import STRIDE, Letterbox, clip
 from plate_nets.recognition.overlap import iou
 from plate_nets.recognition.stages import Stages
 from plate_nets.recognition.vehicles import belonging, vehicles_of
+from plate_nets.recognition.windows import PER_INPUT, place, to_frame, windows_around
 from plate_nets.types import DEFAULT_DETAIL, Boxes, Detail, Frame, Scores, VehicleRows
 
 DetectorNetwork = Callable[[NDArray[np.uint8]], NDArray[np.float32]]
@@ -147,6 +148,25 @@ class PlateDetector:
         if self._side_for(frame) <= LEAST_SIDE:
             return np.empty((0, 4), np.float32), np.empty(0, np.float32)
         return self._detect(frame, CLOSE_UP_SIDE, stages, vehicles=False)[:2]
+
+    def detect_around(self, frame: Frame, expected: Boxes, stages: Stages = nullcontext) -> tuple[Boxes, Scores]:
+        """Like `detect`, but looks only around boxes (N, 4) xyxy in which plates are expected, N above 0."""
+        hw = (frame.shape[0], frame.shape[1])
+        windows = windows_around(expected, hw)
+        found = []
+        for first in range(0, len(windows), PER_INPUT):
+            some = windows[first : first + PER_INPUT]
+            with stages("letterbox"):
+                pixels = place(frame, some)
+            with stages("network"):
+                rows = self.network(pixels)
+            with stages("select"):
+                boxes, scores = select(rows[0], self.settings)
+                boxes, whole = to_frame(boxes, some, hw)
+                boxes = clip(boxes, hw)
+                kept = whole & visible(boxes)
+                found.append((boxes[kept], scores[kept]))
+        return np.concatenate([boxes for boxes, _ in found]), np.concatenate([scores for _, scores in found])
 
     def detect_both(self, frame: Frame, stages: Stages = nullcontext) -> tuple[Boxes, Scores, VehicleRows]:
         """Like `detect`, and also the vehicles of the frame, highest score first.

@@ -2,6 +2,7 @@
 
 import math
 from contextlib import nullcontext
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +10,9 @@ from numpy.typing import NDArray
 from plate_nets.recognition.corners import CornerFinder, distinct, rescored
 from plate_nets.recognition.detection import PlateDetector
 from plate_nets.recognition.geometry import clip, crop_plates
+from plate_nets.recognition.overlap import inside, iou, stacked
 from plate_nets.recognition.quads import Quads, lines_of
+from plate_nets.recognition.reader import Focus
 from plate_nets.recognition.rectification import RectificationSettings, crop_rectified, quad_boxes
 from plate_nets.recognition.stages import Stages
 from plate_nets.recognition.vehicles import rows_of
@@ -24,6 +27,21 @@ _LARGE = 0.4
 """Width of a very large plate, as a share of the picture's."""
 _TIGHT_CROP_SCORE = 0.98
 """The score of such a picture before CornerNet corrects it."""
+_EXPECTED, _PART = 0.4, 0.5
+"""The minimum overlap (IoU) of a box with the plate that is expected there, whose speed is known, and the minimum share
+of another box that lies in this plate, and so belongs to it."""
+_NO_BOXES: Boxes = np.empty((0, 4), np.float32)
+
+
+class FoundPlates(NamedTuple):
+    """The plates of a frame of a video."""
+
+    new: tuple[PlateCrops[Crops], Boxes, Scores, VehicleRows]
+    """As from `PlateFinder.find`."""
+    settled: Boxes
+    """(M, 4) xyxy, those that are not new."""
+    scores: Scores
+    """(M,) the detector's, of these."""
 
 
 class PlateFinder:
@@ -54,21 +72,27 @@ class PlateFinder:
             of ru_dev than the detector's own box: AP50:95 0.778 against 0.650, with an AP50 of 0.9515 for both
             (`plates evaluate ru_dev --boxes detected`).
         """
-        vehicle_rows = rows_of(())
-        if vehicles:
-            boxes, scores, vehicle_rows = self.detector.detect_both(frame, stages)
-        else:
-            boxes, scores = self.detector.detect(frame, stages)
+        return self.find_new(frame, Focus(), stages, vehicles).new
+
+    def find_new(self, frame: Frame, focus: Focus, stages: Stages = nullcontext, vehicles: bool = False) -> FoundPlates:
+        """Like `find`, but uses what is known of a frame. Only the detector looks at settled plates.
+
+        Such a plate gets the centre of the detector's box, and the expected size, which is known from corners.
+        """
+        boxes, scores, vehicle_rows = self._detect(frame, focus, stages, vehicles)
         height, width = frame.shape[:2]
-        likely, likely_scores = boxes, scores
+        settled, settled_scores = _settled(boxes, scores, stacked(focus.settled).astype(np.float32))
+        new = ~(inside(boxes, settled) >= _PART).any(axis=1)
+        likely, likely_scores = boxes[new], scores[new]
         boxes, scores, quads = self._plates(frame, likely, likely_scores, stages)
-        if not len(boxes) or (boxes[:, 2] - boxes[:, 0]).max() > _LARGE * width:
+        none = not len(boxes) and not len(settled)
+        if none or (boxes[:, 2] - boxes[:, 0]).max(initial=0) > _LARGE * width:
             close, close_scores = self.detector.detect_close_up(frame, stages)
             if len(close):
                 both = np.concatenate((likely, close)), np.concatenate((likely_scores, close_scores))
                 boxes, scores, quads = self._plates(frame, *both, stages)
         least, largest = _TIGHT_CROP_ASPECTS
-        if not len(boxes) and least * height <= width <= min(largest * height, _TIGHT_CROP_WIDTH):
+        if none and not len(boxes) and least * height <= width <= min(largest * height, _TIGHT_CROP_WIDTH):
             whole, score = np.array([[0, 0, width, height]], np.float32), np.array([_TIGHT_CROP_SCORE], np.float32)
             boxes, scores, quads = self._plates(frame, whole, score, stages, self.corners.settings.largest_error)
         with stages("crop"):
@@ -77,8 +101,21 @@ class PlateFinder:
         seen = (around[:, 2:] > around[:, :2]).all(axis=1)
         boxes = np.where(seen[:, None], around, boxes)
         if vehicles:
-            vehicle_rows = self.detector.with_large_vehicles(frame, boxes, vehicle_rows, stages)
-        return crops, boxes, scores, vehicle_rows
+            plates = np.concatenate((boxes, settled))
+            vehicle_rows = self.detector.with_large_vehicles(frame, plates, vehicle_rows, stages)
+        return FoundPlates((crops, boxes, scores, vehicle_rows), settled, settled_scores)
+
+    def _detect(self, frame: Frame, focus: Focus, stages: Stages, vehicles: bool) -> tuple[Boxes, Scores, VehicleRows]:
+        """A frame -> boxes that may be plates, their scores, and its vehicles if requested, which need the whole
+        frame."""
+        if vehicles:
+            return self.detector.detect_both(frame, stages)
+        if focus.only:
+            expected = stacked(focus.only).astype(np.float32)
+            boxes, scores = self.detector.detect_around(frame, expected, stages)
+            if (iou(expected, boxes).max(axis=1, initial=0) >= _EXPECTED).all():
+                return boxes, scores, rows_of(())
+        return *self.detector.detect(frame, stages), rows_of(())
 
     def cut(self, frame: Frame, boxes: Boxes) -> PlateCrops[Crops]:
         """Boxes (N, 4) xyxy of a frame -> crops of the plates in them."""
@@ -110,3 +147,14 @@ class PlateFinder:
         lines = lines_of(quads)
         upright = crop_plates(frame, boxes, margin)
         return PlateCrops(crop(lines > 0, lines), quads.reshape(-1, 8), crop(lines == 2, np.ones_like(lines)), upright)
+
+
+def _settled(boxes: Boxes, scores: Scores, expected: Boxes) -> tuple[Boxes, Scores]:
+    """The detector's boxes (N, 4) and where plates are expected (M, 4) -> the expected plates that it found there."""
+    if not len(boxes) or not len(expected):
+        return _NO_BOXES, np.empty(0, np.float32)
+    overlaps = iou(expected, boxes)
+    found = overlaps.max(axis=1) >= _EXPECTED
+    rows = overlaps.argmax(axis=1)[found]
+    step = (boxes[rows, :2] + boxes[rows, 2:] - expected[found, :2] - expected[found, 2:]) / 2
+    return np.asarray(expected[found] + np.tile(step, 2), np.float32), scores[rows]

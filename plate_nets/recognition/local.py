@@ -27,11 +27,12 @@ from plate_nets.recognition.finder import PlateFinder
 from plate_nets.recognition.images import load_picture
 from plate_nets.recognition.options import ReadOptions
 from plate_nets.recognition.pipeline import PlateReader, split_rows, take_rows
-from plate_nets.recognition.reader import FrameLimits
+from plate_nets.recognition.reader import Focus, FrameLimits
 from plate_nets.recognition.schemes import SchemeDecoder
 from plate_nets.recognition.second_look import looks_at
 from plate_nets.recognition.stages import Stages
-from plate_nets.types import Boxes, Crops, Frame, Plate, PlateCrops, Reading, Scene
+from plate_nets.recognition.vehicles import with_vehicles
+from plate_nets.types import NOT_READ, Box, Boxes, Crops, Frame, Plate, PlateCrops, Reading, Scene
 
 
 @dataclass(frozen=True)
@@ -108,6 +109,20 @@ class LocalReader:
     ) -> Scene:
         """A picture -> its plates as from `read`, and its vehicles, even those without a plate. Raises the same."""
         return self._scene(image, ReadOptions(evidence, appearance, sure=sure, vehicles=True))
+
+    def look(self, frame: Frame, focus: Focus, *, vehicles: bool = False, stages: Stages = nullcontext) -> Scene:
+        """A frame of a video and what is known of it -> its plates with evidence, and its vehicles if requested.
+
+        See `VideoReader.look`. Raises the same as `read`.
+        """
+        image = load_picture(frame, self.limits)
+        with self._turn:
+            with stages("detect"):
+                found = self._finder.find_new(image, focus, stages, vehicles)
+            scene = self._pipeline.read_found(found.new, ReadOptions(evidence=True), stages)
+        pairs = zip(found.settled.tolist(), found.scores.tolist(), strict=True)
+        settled = [Plate(Box(*box), score, NOT_READ) for box, score in pairs]
+        return Scene(with_vehicles([*scene.plates, *settled], scene.vehicles), scene.vehicles)
 
     def _scene(self, image: Frame | bytes, options: ReadOptions, stages: Stages = nullcontext) -> Scene:
         with stages("decode"):

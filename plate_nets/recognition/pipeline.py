@@ -155,25 +155,41 @@ class PlateReader(Generic[F, T]):
             InputError: a scheme that cannot be read, or ``sure`` is not a probability.
             ContractError: the networks did not return one reading per box.
         """
+        plan = self._plan(options, stages)
+        with stages("detect"):
+            found = self._detect(frame, stages, options.vehicles)
+        return self._read(found, plan, options.evidence)
+
+    def read_found(
+        self,
+        found: tuple[PlateCrops[T], Boxes, Scores, VehicleRows],
+        options: ReadOptions = ReadOptions(),
+        stages: Stages = nullcontext,
+    ) -> Scene:
+        """Like `scene`, for the plates that ``detect`` or the like found in a frame."""
+        return self._read(found, self._plan(options, stages), options.evidence)
+
+    def _plan(self, options: ReadOptions, stages: Stages) -> _Plan:
         schemes = self._decoder.choose(options.schemes)
         decoder = self._decoder
         if options.sure is not None and (asked := check_sure(options.sure)) != decoder.settings.sure:
             decoder = self._with_sure(asked)
-        plan = _Plan(decoder, schemes, options.appearance or len(schemes) > 1, stages)
-        with stages("detect"):
-            crops, boxes, scores, rows = self._detect(frame, stages, options.vehicles)
+        return _Plan(decoder, schemes, options.appearance or len(schemes) > 1, stages)
+
+    def _read(self, found: tuple[PlateCrops[T], Boxes, Scores, VehicleRows], plan: _Plan, with_evidence: bool) -> Scene:
+        crops, boxes, scores, rows = found
         vehicles = vehicles_of(rows)
         if len(boxes) == 0:
             return Scene([], vehicles)
         seen = self._read_all(crops, plan)
         readings = [plate.reading for plate in seen]
         evidence = None
-        if options.evidence:
+        if with_evidence:
             logits = {
                 name: np.stack([plate.logits.get(name, nothing_seen(1, use.classes)[0]) for plate in seen])
-                for name, use in decoder.readers(schemes).items()
+                for name, use in plan.decoder.readers(plan.schemes).items()
             }
-            evidence = evidence_of(readings, logits, schemes)
+            evidence = evidence_of(readings, logits, plan.schemes)
         plates = join(boxes, scores, crops.corners, readings, evidence)
         return Scene(with_vehicles(plates, vehicles), vehicles)
 

@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from plate_nets.common.errors import InputError, InputTooLarge
-from plate_nets.types import Frame, Plate, Scene
+from plate_nets.types import Box, Frame, Plate, Scene
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,29 @@ class SceneReader(Reader, Protocol):
 
     def scene(self, image: Frame | bytes, *, evidence: bool = False) -> Scene:
         """A picture -> its plates, each with its vehicle, and its vehicles. Otherwise like `Reader.read`."""
+        ...
+
+
+@dataclass(frozen=True)
+class Focus:
+    """What is known of a frame of a video before it is read."""
+
+    settled: tuple[Box, ...] = ()
+    """Where plates are expected of which another reading would tell nothing new."""
+    only: tuple[Box, ...] = ()
+    """Where all plates are expected, if it is enough to look around these; empty: the whole frame is looked at. If one
+    of them is not found, the whole frame is looked at too."""
+
+
+@runtime_checkable
+class VideoReader(Reader, Protocol):
+    """A reader that can use what is known of a frame."""
+
+    def look(self, frame: Frame, focus: Focus, *, vehicles: bool = False) -> Scene:
+        """A frame -> its plates with evidence, and its vehicles if requested. Otherwise like `Reader.read`.
+
+        A settled plate is found, but not read: it has no corners and no logits, and its reading is `types.NOT_READ`.
+        """
         ...
 
 

@@ -14,7 +14,7 @@ from plate_nets.countries import PlateScheme
 from plate_nets.countries.scheme import UNKNOWN
 from plate_nets.recognition.decoding import DecodingSettings, best_path, log_softmax
 from plate_nets.recognition.quads import line_heights, lines_of, quad_of, quad_size
-from plate_nets.types import REASON_UNITS, Frame, Plate, Reason, Sight, Unread
+from plate_nets.types import NOT_READ, REASON_UNITS, Frame, Plate, Reason, Sight, Unread
 
 Spoilt = Literal["too_low", "dark", "glare", "blurred", "smeared"]
 """What makes plates hard to read because of how a camera is set up."""
@@ -111,11 +111,11 @@ def _signs(plate: Plate, scheme: PlateScheme | None) -> tuple[str, float]:
 
 
 def with_sights(picture: Callable[[], Frame], plates: Sequence[Plate], *, read: bool = False) -> list[Plate]:
-    """The plates of a picture -> the same with what their pixels say.
+    """The plates of a picture -> the same with what their pixels say: those that were read without a text.
 
-    ``read``: also of plates with a text.
+    ``read``: all of them.
     """
-    looked_at = [read or not plate.reading.text for plate in plates]
+    looked_at = [read or (not plate.reading.text and plate.reading is not NOT_READ) for plate in plates]
     if not any(looked_at):
         return list(plates)
     frame = picture()

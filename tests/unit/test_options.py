@@ -20,7 +20,7 @@ UNUSED: dict[str, str] = {
     "python -m training.synthesis": "--lines --calibration --light",
     "python -m benchmarks": "--protocol --targets --memory --overload --stages --model-repository --log",
     "python -m benchmarks.batch": "--workers --ray --shard-size --listed --json",
-    "python -m benchmarks.cameras": "--seconds --restarts --only",
+    "python -m benchmarks.cameras": "--seconds --restarts",
     "python -m benchmarks.fleet": "--seconds --model-repository",
 }
 """Options that no test of their command uses. The list only gets shorter: test a new option, or leave it out."""

@@ -23,7 +23,8 @@ from plate_nets.cameras.watcher import Watcher
 from plate_nets.common.errors import InputError, ServerUnavailable, SourceError
 from plate_nets.events.event import PlateEvent, event_schema
 from plate_nets.recognition.local import LocalReader
-from plate_nets.types import Frame, Plate
+from plate_nets.recognition.reader import Focus
+from plate_nets.types import Frame, Plate, Scene
 from tests.clips import TEXT, passing, still, write_clip
 from tests.frames import encode
 from tests.watch_lists import watch_list
@@ -44,8 +45,10 @@ def finals(events: list[PlateEvent]) -> list[str]:
     return [event.plate for event in events if event.stage == "final"]
 
 
-def test_a_car_is_one_event(reader: LocalReader, clip: Path) -> None:
-    with Watcher(reader, CameraSettings(str(clip), id="gate", zone="Europe/Moscow")) as watcher:
+@pytest.mark.parametrize("thorough", [False, True])
+def test_a_car_is_one_event(reader: LocalReader, clip: Path, thorough: bool) -> None:
+    camera = CameraSettings(str(clip), id="gate", zone="Europe/Moscow")
+    with Watcher(reader, camera, WatcherSettings(thorough=thorough)) as watcher:
         events = list(watcher)
     assert [event.stage for event in events] == ["provisional", "final"]
     assert {(event.camera_id, event.plate) for event in events} == {("gate", TEXT)}
@@ -54,8 +57,44 @@ def test_a_car_is_one_event(reader: LocalReader, clip: Path) -> None:
     assert events[-1].timestamp.utcoffset()
     for event in events:
         Draft202012Validator(event_schema()).validate(json.loads(event.to_json()))
+    frames = events[-1].frames
+    assert (frames.read == frames.seen) == thorough
     (status,) = watcher.status()
     assert (status.state, status.read, status.analysed, status.dropped) == ("ended", 40, 40, 0)
+
+
+class Noting:
+    """A reader that counts the frames of which only parts are looked at."""
+
+    def __init__(self, reader: LocalReader) -> None:
+        self._reader = reader
+        self.read, self.scene = reader.read, reader.scene
+        self.parts = 0
+
+    def look(self, frame: Frame, focus: Focus, *, vehicles: bool = False) -> Scene:
+        self.parts += bool(focus.only)
+        return self._reader.look(frame, focus, vehicles=vehicles)
+
+
+@pytest.mark.parametrize(
+    ("settings", "may_be_parts"),
+    [
+        (WatcherSettings(), True),
+        (WatcherSettings(thorough=True), False),
+        (WatcherSettings(vehicles=True), False),
+        (WatcherSettings(blur=True), False),
+        (WatcherSettings(pictures=PictureSettings(Path(), blur=True)), False),
+    ],
+    ids=["default", "thorough", "vehicles", "blurred video", "blurred pictures"],
+)
+def test_only_where_nothing_else_is_needed_parts_of_a_frame_are_looked_at(
+    reader: LocalReader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: WatcherSettings, may_be_parts: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    noting = Noting(reader)
+    source = write_clip(tmp_path / "car.mp4", passing(8), fps=8)
+    assert finals(list(Watcher(noting, str(source), settings))) == [TEXT]
+    assert (noting.parts > 0) == may_be_parts
 
 
 def test_frames_of_a_file_are_never_dropped_but_fps_may_skip_some(reader: LocalReader, clip: Path) -> None:

@@ -72,9 +72,14 @@ def test_one_line_per_event_is_printed_and_every_sink_gets_it(clip: Path, receiv
     assert all(Path("pictures", images[kind]).is_file() for kind in ("plate", "frame"))
 
 
-def test_a_run_without_sinks_leaves_nothing_behind(clip: Path) -> None:
-    result = CliRunner().invoke(app, ["watch", str(clip), "--local", "--json", "--fps", "4"])
-    assert [json.loads(line)["plate"] for line in result.stdout.splitlines()] == [TEXT, TEXT]
+@pytest.mark.parametrize("thorough", [False, True])
+def test_a_run_without_sinks_leaves_nothing_behind(clip: Path, thorough: bool) -> None:
+    options = ["--thorough"] if thorough else []
+    result = CliRunner().invoke(app, ["watch", str(clip), "--local", "--json", "--fps", "4", *options])
+    events = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [event["plate"] for event in events] == [TEXT, TEXT]
+    frames = events[-1]["frames"]
+    assert (frames["read"] == frames["seen"]) == thorough
     assert list(Path().iterdir()) == []
 
 

@@ -5,16 +5,18 @@ from io import BytesIO
 import cv2
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from PIL import Image
 
 from plate_nets.countries import main_scheme
-from plate_nets.recognition.corners import CornerFinder
+from plate_nets.recognition.corners import CornerFinder, CornerSettings
 from plate_nets.recognition.detection import PlateDetector
 from plate_nets.recognition.finder import PlateFinder
 from plate_nets.recognition.geometry import normalized
 from plate_nets.recognition.local import LocalReader
+from plate_nets.recognition.reader import Focus
 from plate_nets.recognition.rectification import straighten
-from plate_nets.types import Frame, Plate
+from plate_nets.types import Box, Frame, Plate
 from tests.frames import Placed, compose, overlap
 from tests.vehicles import bus_reader
 
@@ -147,6 +149,22 @@ def test_both_networks_determine_the_plates_and_their_order() -> None:
     (crops, found, *_), boxes, scores, _ = finder.find(np.zeros((720, 1280, 3), np.uint8))
     np.testing.assert_allclose(boxes, [[160, 290, 240, 310], [160, 90, 240, 110]], atol=1e-3)
     assert len(crops) == len(found) == 2 and scores.tolist() == pytest.approx([0.9845, 0.9], abs=1e-3)
+
+
+def test_only_the_detector_looks_at_plates_that_are_expected() -> None:
+    rows = np.array([[[100, 50, 40, 10, 0.9, 1], [112, 50, 16, 8, 0.3, 1], [100, 250, 40, 10, 0.8, 1]]], np.float32)
+    asked = []
+
+    def corners(windows: NDArray[np.float32]) -> NDArray[np.float32]:
+        asked.append(len(windows))
+        return np.full((len(windows), 10), np.nan, np.float32)
+
+    finder = PlateFinder(PlateDetector(lambda picture: rows), CornerFinder(corners, CornerSettings(looks=1)))
+    expected = (Box(158, 92, 234, 116), Box(158, 290, 168, 300), Box(600, 400, 680, 420))
+    (_, boxes, *_), settled, scores = finder.find_new(np.zeros((720, 1280, 3), np.uint8), Focus(expected))
+    np.testing.assert_allclose(boxes, [[160, 490, 240, 510]], atol=1e-3)
+    np.testing.assert_allclose(settled, [[162, 88, 238, 112]], atol=1e-3)  # the expected size
+    assert (asked, scores.tolist()) == ([1], pytest.approx([0.9]))
 
 
 @pytest.mark.parametrize("corners", ANSWERS.values(), ids=ANSWERS)

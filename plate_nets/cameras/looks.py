@@ -1,0 +1,69 @@
+"""Where to look in the next frame, and which plates need no reading: a plan from the tracks, without a clock.
+
+The readings of neighbouring frames are nearly the same. So once the text of a plate is certain, or its view has been
+read often, another reading helps only if the plate can be seen better, or after a while: another car may have taken its
+place.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from plate_nets.cameras.tracking import Track
+from plate_nets.recognition.overlap import iou, stacked
+from plate_nets.recognition.reader import Focus
+from plate_nets.types import Box
+
+
+@dataclass(frozen=True)
+class LookSettings:
+    """When a plate need not be read again.
+
+    ``sure_reads``, ``unsure_reads``: the minimum number of readings of a plate with a certain text, and of another one
+    since its best view began. ``sure_pause``, ``unsure_pause``: seconds after which it is read again in any case.
+    ``whole_pause``: seconds after which the whole frame is looked at again, to find new cars; 0: it always is.
+    ``most``: the maximum number of plates for which looks around each take less time than one at the whole frame.
+
+    Chosen on the real clips and drive-bys, see docs/explanation/decisions.md.
+    """
+
+    sure_reads: int = 3
+    unsure_reads: int = 8
+    sure_pause: float = 0.5
+    unsure_pause: float = 0.2
+    whole_pause: float = 0.2
+    most: int = 8
+
+
+def plan_focus(
+    tracks: Sequence[Track], seconds: float, since_whole: float, settings: LookSettings = LookSettings()
+) -> Focus:
+    """The tracks after a frame, and the time until the next one -> what is known of the next frame.
+
+    A plate is not settled if its place is uncertain: it was missed, or another one is expected there too.
+
+    ``since_whole``: seconds from the last look at the whole frame until the next frame.
+    """
+    if not tracks or seconds < 0:
+        return Focus()
+    expected = tuple(track.expected(seconds) for track in tracks)
+    boxes = stacked(expected)
+    alone = np.count_nonzero(iou(boxes, boxes), axis=1) == 1
+    settled = tuple(
+        box
+        for track, box, is_alone in zip(tracks, expected, alone, strict=True)
+        if is_alone and track.seen and _is_settled(track, box, seconds, settings)
+    )
+    known = len(tracks) <= settings.most and all(track.seen and track.hits > 1 for track in tracks)
+    return Focus(settled, expected if known and 0 <= since_whole < settings.whole_pause else ())
+
+
+def _is_settled(track: Track, expected: Box, seconds: float, settings: LookSettings) -> bool:
+    """Whether a plate needs no reading where it is expected, this long after the last frame."""
+    evidence, readings = track.evidence, track.readings
+    if evidence.verdict.probability >= evidence.settings.early:
+        enough, pause = len(evidence) >= settings.sure_reads, settings.sure_pause
+    else:
+        enough, pause = readings.count >= settings.unsure_reads, settings.unsure_pause
+    return enough and track.last_seen + seconds - readings.last < pause and not readings.is_better(expected)

@@ -1,0 +1,154 @@
+"""Which plates of the next frame need no reading, and what becomes of the cars."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from plate_nets.cameras.cars import CarEvents
+from plate_nets.cameras.looks import LookSettings, plan_focus
+from plate_nets.cameras.plate_events import Camera
+from plate_nets.cameras.tracking import Tracker
+from plate_nets.events.event import PlateEvent
+from plate_nets.types import NOT_READ, Box, Plate
+from tests.frames import overlap
+from tests.unit.cameras.traffic import T0, FrameOf, approaching, noise, plate
+
+RATE = 10.0
+CAR, OTHER = "A123BC77", "X900KO99"
+TEXTS = [f"A{number:03}BC77" for number in range(101, 971, 29)]
+
+
+def tracker_after(frame_of: Callable[[int], list[Plate]], frames: int) -> Tracker:
+    tracker = Tracker()
+    for number in range(frames):
+        tracker.update(frame_of(number), T0 + number / RATE)
+    return tracker
+
+
+@pytest.mark.parametrize(
+    ("frame_of", "frames", "settled"),
+    [
+        (lambda _: [plate(CAR, 300)], 2, 0),
+        (lambda _: [plate(CAR, 300)], 3, 1),
+        (lambda number: [plate(CAR, 300 + 9 * number)], 6, 1),
+        (lambda number: [plate(CAR, 300, height=24 * 1.1**number)], 6, 1),
+        (lambda number: [plate(CAR, 300, height=24 * 1.2**number)], 6, 0),
+        (lambda number: [plate(CAR, 300, height=24 / 1.2**number)], 6, 1),
+        (lambda number: [plate(CAR, 300)] if number < 5 else [], 6, 0),
+        (lambda number: [noise(300, 300, number)], 7, 0),
+        (lambda number: [noise(300, 300, number)], 8, 1),
+        (lambda _: [plate(CAR, 300), plate(OTHER, 500)], 3, 2),
+        (lambda _: [plate(CAR, 300), plate(OTHER, 390)], 3, 0),
+    ],
+    ids=[
+        "read too seldom", "certain", "moves", "grows slowly", "grows fast", "leaves", "missed", "unsure",
+        "unsure for long", "two", "two that overlap",
+    ],
+)  # fmt: skip
+def test_a_plate_is_settled_if_another_reading_would_tell_nothing_new(
+    frame_of: Callable[[int], list[Plate]], frames: int, settled: int
+) -> None:
+    tracks = tracker_after(frame_of, frames).tracks
+    assert len(plan_focus(tracks, 1 / RATE, 0.0).settled) == settled
+
+
+@pytest.mark.parametrize(
+    ("frame_of", "frames", "since_whole", "around"),
+    [
+        (lambda _: [plate(CAR, 300), plate(OTHER, 700)], 3, 0.1, 2),
+        (lambda _: [plate(CAR, 300), plate(OTHER, 700)], 3, 0.3, 0),
+        (lambda number: [plate(CAR, 300), *([plate(OTHER, 700)] if number < 2 else [])], 3, 0.1, 0),
+        (lambda number: [plate(CAR, 300), *([plate(OTHER, 700)] if number == 2 else [])], 3, 0.1, 0),
+        (lambda _: [plate(text, 300 + 150 * place) for place, text in enumerate(TEXTS[:9])], 3, 0.1, 0),
+        (lambda number: [plate(CAR, 300)] if number < 2 else [], 3, 0.1, 0),
+    ],
+    ids=["two", "after a while", "one is missed", "a new one", "many", "none is seen"],
+)
+def test_the_whole_frame_is_looked_at_often_and_between_only_where_plates_are_expected(
+    frame_of: Callable[[int], list[Plate]], frames: int, since_whole: float, around: int
+) -> None:
+    tracks = tracker_after(frame_of, frames).tracks
+    assert len(plan_focus(tracks, 1 / RATE, since_whole).only) == around
+    assert plan_focus(tracks, 1 / RATE, since_whole, LookSettings(whole_pause=0)).only == ()
+
+
+def test_a_settled_plate_is_expected_where_it_moves_to() -> None:
+    tracks = tracker_after(lambda number: [plate(CAR, 300 + 9 * number)], 6).tracks
+    (box,) = plan_focus(tracks, 1 / RATE, 0.0).settled
+    assert (box.xmin + box.xmax) / 2 == pytest.approx(300 + 9 * 6, abs=1)
+
+
+def test_a_settled_plate_is_read_again_after_a_while() -> None:
+    tracks = tracker_after(lambda _: [plate(CAR, 300)], 3).tracks
+    assert [len(plan_focus(tracks, seconds, 0.0).settled) for seconds in (0.0, 0.4, 0.6, -0.1)] == [1, 1, 0, 0]
+
+
+def sparing(frames: FrameOf, seconds: float, rate: float = RATE) -> tuple[list[PlateEvent], float]:
+    """The events of an invented video of which settled plates are not read, and the share of plates that were read."""
+    cars = CarEvents(Camera("gate"))
+    events, seen = [], []
+    for index in range(round(seconds * rate)):
+        time = T0 + index / rate
+        settled = cars.focus(time).settled
+        plates = [_not_read(each) if _is_at(each, settled) else each for each in frames(index / rate)]
+        seen += plates
+        events += cars.update(plates, time)
+    return events + cars.finish(), sum(each.reading is not NOT_READ for each in seen) / len(seen)
+
+
+def _is_at(seen: Plate, boxes: Sequence[Box]) -> bool:
+    return any(overlap(seen.box, box) >= 0.4 for box in boxes)
+
+
+def _not_read(seen: Plate) -> Plate:
+    return replace(seen, reading=NOT_READ, logits=None)
+
+
+STANDING = [plate(CAR, 300)]
+
+
+def stands(time: float) -> list[Plate]:
+    return STANDING
+
+
+def is_followed_by_another(time: float) -> list[Plate]:
+    return [plate(CAR if time < 3.05 else OTHER, 300)]
+
+
+def shakes(time: float) -> list[Plate]:
+    x, y = np.random.default_rng(round(time * 100)).uniform(-12, 12, 2)
+    return [plate(CAR, 300 + x, 300 + y), plate(OTHER, 700 + x, 300 + y)]
+
+
+def jumps(time: float) -> list[Plate]:
+    return approaching(CAR, time if time < 0.45 else time + 0.5, speed=8)
+
+
+def many(time: float) -> list[Plate]:
+    return [plate(text, 100 + 150 * (place % 6) + 5 * time, 60 * (1 + place // 6)) for place, text in enumerate(TEXTS)]
+
+
+@pytest.mark.parametrize(
+    ("frames", "seconds", "texts", "most_read"),
+    [
+        (stands, 40, [CAR], 0.21),
+        (is_followed_by_another, 6, [CAR, OTHER], 0.35),
+        (shakes, 5, [CAR, OTHER], 0.9),
+        (jumps, 2, [CAR], 0.9),
+        (many, 3, TEXTS, 0.3),
+    ],
+    ids=lambda value: value.__name__ if callable(value) else "",
+)
+def test_no_car_is_lost_although_few_plates_are_read(
+    frames: FrameOf, seconds: float, texts: list[str], most_read: float
+) -> None:
+    events, read = sparing(frames, seconds)
+    finals = [event for event in events if event.stage == "final"]
+    assert sorted(event.plate for event in finals) == sorted(texts)
+    assert read <= most_read
+    assert all(event.frames.read <= event.frames.seen for event in finals)
+    assert sum(event.frames.read for event in finals) == pytest.approx(
+        read * sum(event.frames.seen for event in finals), abs=1
+    )
