@@ -67,7 +67,7 @@ def test_the_detector_and_a_reader_are_converted_to_other_formats(format: str, f
     assert again.stdout.splitlines() == [f"{name}: up to date" for name in names]
 
 
-@pytest.mark.parametrize(("format", "package", "extra"), [("onnx", "onnxruntime", "onnx")])
+@pytest.mark.parametrize(("format", "package", "extra"), [("onnx", "onnxruntime", "convert,onnx")])
 def test_a_format_without_its_extra_names_it(format: str, package: str, extra: str, folder: Path) -> None:
     without = f"import sys; sys.modules['{package}'] = None; from converters.__main__ import app; app()"
     done = converters("stn", "--format", format, "--model-repository", folder, program=("-c", without))

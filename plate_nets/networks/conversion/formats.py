@@ -65,10 +65,10 @@ class Writer(Protocol):
 _MODULES = {
     Format.TORCHSCRIPT: ("torchscript_file", "convert"),
     Format.OPENVINO: ("openvino_ir", "local"),
-    Format.ONNX: ("onnx_file", "onnx"),
+    Format.ONNX: ("onnx_file", "convert,onnx"),
     Format.AOTI: ("aoti_package", "convert"),
 }
-"""The module of each format, and the extra that brings what it imports."""
+"""The module of each format, and the extras that bring what it imports."""
 
 
 def writer_of(format: Format) -> Writer:

@@ -57,7 +57,7 @@ def test_an_assistant_reads_pictures_and_finds_events(tmp_path: Path) -> None:
     [
         ("sys.modules['mcp'] = None", (), 'pip install "plate-nets[mcp]"'),
         ("sys.modules['rapidfuzz'] = None", ("--events",), '--events needs rapidfuzz: pip install "plate-nets[web]"'),
-        ("", ("--url", "127.0.0.1:1"), "127.0.0.1:1"),
+        ("pass", ("--url", "127.0.0.1:1"), "127.0.0.1:1"),
     ],
 )
 def test_what_is_missing_is_said_in_one_line(
