@@ -189,7 +189,7 @@ $(TORCHSCRIPT) &: $(WEIGHTS) $(CONVERSION) | .venv/all.stamp $(IR)
 	@$(BIN)/python -m converters
 	@touch $(TORCHSCRIPT)
 
-out/scene.jpg: $(wildcard training/synthesis/*.py training/synthesis/*.toml training/synthesis/layouts/*.py plate_nets/countries/*) | .venv/embedded.stamp
+out/scene.jpg: Makefile $(wildcard training/synthesis/*.py training/synthesis/*.toml training/synthesis/layouts/*.py plate_nets/countries/*) | .venv/embedded.stamp
 	@echo "==> drawing a street scene: $@"
 	@mkdir -p out
 	@$(BIN)/python -m training.synthesis --scene $@ --scheme brazil,germany,russia,united_states --plates 4 --reach 14 --seed 144
