@@ -5,9 +5,7 @@ Needs torch and g++.
 A package is a program for one kind of processor. Its provenance names the kind, so that another one refuses it.
 """
 
-import json
 import platform
-import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -22,7 +20,7 @@ from plate_nets.common.errors import ConversionError, WeightsError
 from plate_nets.networks.conversion import exported
 from plate_nets.networks.conversion.conversion import Conversion
 from plate_nets.networks.conversion.formats import Array
-from plate_nets.networks.conversion.provenance import Provenance, provenance_of
+from plate_nets.networks.conversion.provenance import Provenance, archived, provenance_of
 from plate_nets.networks.runtimes.networks import PACKAGE
 
 CONFIG = "config.torch_aoti.pbtxt"
@@ -102,14 +100,9 @@ def saved_provenance(folder: Path) -> Provenance:
         ConversionError: the file is missing or damaged.
     """
     path = folder / PACKAGE
-    if not path.is_file():
-        raise ConversionError(f"{path}: no such file")
-    try:
-        with zipfile.ZipFile(path) as archive:
-            (name,) = (name for name in archive.namelist() if name.endswith(_METADATA))
-            metadata: Provenance = json.loads(archive.read(name))
-    except (zipfile.BadZipFile, OSError, ValueError) as error:
-        raise ConversionError(f"{path}: not a readable package of AOTInductor: {error}") from error
+    metadata = archived(path, _METADATA, "package of AOTInductor")
+    if metadata is None:
+        raise ConversionError(f"{path}: not a readable package of AOTInductor: it has no {_METADATA}")
     return {key: value for key, value in metadata.items() if not key.startswith("AOTI_")}  # torch's own
 
 

@@ -23,10 +23,9 @@ from plate_nets.networks.conversion.reference import read_reference, sample, wri
 from plate_nets.networks.runtimes.networks import TORCHSCRIPT
 
 if TYPE_CHECKING:
-    import openvino
     from torch import nn
 
-    from plate_nets.networks.conversion.graphs.layers import Weights
+    from plate_nets.networks.conversion.openvino_ir import Graph
 
 
 class Mode(StrEnum):
@@ -58,7 +57,7 @@ class Conversion:
     high: float
     tolerance: float
     channels_last: bool = False
-    graph: "Callable[[Weights], openvino.Model] | None" = None
+    graph: "Graph | None" = None
     dtype: type[np.generic] = np.float32
     mode: Mode | None = None
     scheme: PlateScheme | None = None

@@ -3,7 +3,6 @@
 import io
 import json
 import warnings
-import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,7 +16,7 @@ from torch.jit._trace import TracerWarning
 import plate_nets.networks
 from plate_nets.common.errors import ConversionError
 from plate_nets.networks.conversion.conversion import Conversion
-from plate_nets.networks.conversion.provenance import Provenance, provenance_of
+from plate_nets.networks.conversion.provenance import Provenance, archived, provenance_of
 from plate_nets.networks.runtimes.networks import TORCHSCRIPT
 from plate_nets.networks.runtimes.torchscript import load_torchscript
 
@@ -114,16 +113,7 @@ def saved_provenance(folder: Path) -> Provenance:
     Raises:
         ConversionError: the file is missing or damaged.
     """
-    path = folder / TORCHSCRIPT
-    if not path.is_file():
-        raise ConversionError(f"{path}: no such file")
-    try:
-        with zipfile.ZipFile(path) as archive:
-            found = [name for name in archive.namelist() if name.endswith(f"/extra/{PROVENANCE}")]
-            provenance: Provenance = json.loads(archive.read(found[0])) if found else {}
-    except (zipfile.BadZipFile, OSError, ValueError) as error:
-        raise ConversionError(f"{path}: not a readable TorchScript file: {error}") from error
-    return provenance
+    return archived(folder / TORCHSCRIPT, f"/extra/{PROVENANCE}", "TorchScript file") or {}
 
 
 @contextmanager
