@@ -17,7 +17,7 @@ class NormalizedCrops(nn.Module):
 
 
 class GreedyText(nn.Module):
-    """Logits (N, C, 18) -> `decoding.best_path` of each; its loop depends on the data, so it must be scripted.
+    """Logits (N, C, 18) -> `ctc.best_path` of each; its loop depends on the data, so it must be scripted.
 
     Returns:
         (N, 18) uint8, the text in ASCII with zeros after it; (N, 1) its lowest probability of a character, or 0.

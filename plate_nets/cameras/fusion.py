@@ -23,7 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plate_nets.countries import PlateScheme
-from plate_nets.recognition.decoding import format_texts, log_softmax, shares, text_log_probabilities
+from plate_nets.recognition.ctc import format_texts, log_softmax, text_log_probabilities
+from plate_nets.recognition.decoding import shares
 from plate_nets.recognition.reader import check_sure
 from plate_nets.types import Box
 

@@ -18,7 +18,7 @@ from scipy.optimize import linear_sum_assignment
 
 from plate_nets.cameras.fusion import Fusion, FusionSettings, View, view
 from plate_nets.countries import PlateScheme, default_plates
-from plate_nets.recognition.decoding import text_log_probabilities
+from plate_nets.recognition.ctc import text_log_probabilities
 from plate_nets.recognition.quads import lines_of_plate
 from plate_nets.types import Box, Plate
 

@@ -6,7 +6,7 @@ Triton tensors that are passed on without a copy to the host.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Generic, TypeVar
 
@@ -15,14 +15,15 @@ from numpy.typing import NDArray
 
 from plate_nets.common.errors import ContractError
 from plate_nets.contract import LPRNET, STN
-from plate_nets.countries import PlateScheme
 from plate_nets.recognition.appearance import Appearance, appearances
-from plate_nets.recognition.decoding import at_height, nothing_seen, unsure
+from plate_nets.recognition.ctc import nothing_seen
+from plate_nets.recognition.decoding import unsure
+from plate_nets.recognition.looking import LOOKS, Look, Plan, Seen, SightedPlate
 from plate_nets.recognition.options import ReadOptions
-from plate_nets.recognition.quads import Quads, doubtful, line_heights, lines_of, quad_size
+from plate_nets.recognition.quads import doubtful, line_heights, lines_of, quad_size
 from plate_nets.recognition.reader import check_sure
 from plate_nets.recognition.schemes import SchemeDecoder, evidence_of
-from plate_nets.recognition.second_look import LOOKS
+from plate_nets.recognition.second_look import LOOKS as VARIANTS
 from plate_nets.recognition.stages import Stages
 from plate_nets.recognition.vehicles import vehicles_of, with_vehicles
 from plate_nets.types import (
@@ -53,49 +54,6 @@ F = TypeVar("F")
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class _Plan:
-    """How to read the plates of one picture."""
-
-    decoder: SchemeDecoder
-    schemes: Sequence[PlateScheme]
-    appearance: bool
-    stages: Stages = nullcontext
-
-
-@dataclass
-class _Seen(Generic[T]):
-    """What was read of a plate in one way to cut it out.
-
-    ``row``: the number of the plate. ``crops``, ``place``: its crop. ``height``: of a line, px. ``logits``: (C, 18) of
-    the first look, by reader. ``unsure``: whether it needs a second look.
-    """
-
-    row: int
-    crops: T
-    place: int
-    lines: int
-    height: float
-    plan: _Plan
-    appearance: Appearance | None
-    logits: dict[str, NDArray[np.float32]]
-    reading: Reading
-    unsure: bool
-
-    @property
-    def sureness(self) -> tuple[bool, float]:
-        """The order of what was read of one plate: that with a text comes first."""
-        return bool(self.reading.text), self.reading.confidence
-
-    def take(self, reading: Reading) -> None:
-        """Keep a reading, less certain if the plate is too low, with the country and the colour."""
-        decoder = self.plan.decoder
-        self.reading = at_height(reading, self.height, decoder.settings)
-        if self.appearance is not None:
-            schemes = [scheme.by_lines[self.lines] for scheme in self.plan.schemes]
-            self.reading = self.appearance.describe(self.reading, schemes)
-
-
 class PlateReader(Generic[F, T]):
     """Frame -> plates: detect, stop if there are none, rectify and read in chunks, decode.
 
@@ -103,13 +61,11 @@ class PlateReader(Generic[F, T]):
     (N, 3, 24, 94), see `types.Crops`. The stages are ``detect``, which may have its own stages, ``rectify``, ``read``,
     ``decode_text``.
 
-    Each crop is rectified and read by the reader of its most probable design, and by another one if a text of its
-    countries could win. Plates whose shape has two lines are also read as one line if a country may have such plates
-    (`PlateScheme.any_shape`). Plates without a text are also read from their upright crops: corners may leave out the
-    end of a plate. If nothing is certain, other looks at the surest crop are rectified and read too, in the stage
-    ``look_again``; then, if there is still no text, at the next one. The most certain reading wins. If several schemes
-    are read, or the caller asks for it, a network classifies the country and the colour from the crops before
-    rectification, in the stage ``tell_country``. No reader is asked about plates that look like none of its countries.
+    `looking.LOOKS` says how each plate is looked at, and when again; the most certain reading wins. In a look, a crop
+    is rectified and read by the reader of its most probable design, and by another one if a text of its countries could
+    win. If several schemes are read, or the caller asks for it, a network classifies the country and the colour from
+    the crops before rectification, in the stage ``tell_country``. No reader is asked about plates that look like none
+    of its countries.
 
     Args:
         detect: frame, stages, and whether to find vehicles -> the output of `PlateFinder.find`.
@@ -120,7 +76,7 @@ class PlateReader(Generic[F, T]):
         take: crops and row numbers -> these rows.
         map_chunks: applies a function to chunks and returns its results in order, by default ``map``; another may
             process chunks in parallel.
-        look_again: crops -> `LOOKS` looks at each, see `second_look.looks_at`. Without it there is no second look.
+        look_again: crops -> variants of each, see `second_look.looks_at`. Without it there is no closer look.
         country: at most `CHUNK` crops -> logits (N, K + G), see `contract.COUNTRY`. Without it, no country or colour is
             known.
     """
@@ -169,14 +125,14 @@ class PlateReader(Generic[F, T]):
         """Like `scene`, for the plates that ``detect`` or the like found in a frame."""
         return self._read(found, self._plan(options, stages), options.evidence)
 
-    def _plan(self, options: ReadOptions, stages: Stages) -> _Plan:
+    def _plan(self, options: ReadOptions, stages: Stages) -> Plan:
         schemes = self._decoder.choose(options.schemes)
         decoder = self._decoder
         if options.sure is not None and (asked := check_sure(options.sure)) != decoder.settings.sure:
             decoder = self._with_sure(asked)
-        return _Plan(decoder, schemes, options.appearance or len(schemes) > 1, stages)
+        return Plan(decoder, schemes, options.appearance or len(schemes) > 1, stages)
 
-    def _read(self, found: tuple[PlateCrops[T], Boxes, Scores, VehicleRows], plan: _Plan, with_evidence: bool) -> Scene:
+    def _read(self, found: tuple[PlateCrops[T], Boxes, Scores, VehicleRows], plan: Plan, with_evidence: bool) -> Scene:
         crops, boxes, scores, rows = found
         vehicles = vehicles_of(rows)
         if len(boxes) == 0:
@@ -196,90 +152,69 @@ class PlateReader(Generic[F, T]):
     def read_crops(self, crops: PlateCrops[T]) -> Sequence[Reading]:
         """The crops from `PlateFinder.cut`, N above 0 -> the readings of the N plates, in order."""
         schemes = self._decoder.schemes
-        return [plate.reading for plate in self._read_all(crops, _Plan(self._decoder, schemes, len(schemes) > 1))]
+        return [plate.reading for plate in self._read_all(crops, Plan(self._decoder, schemes, len(schemes) > 1))]
 
-    def _read_all(self, crops: PlateCrops[T], plan: _Plan) -> list[_Seen[T]]:
-        """Crops -> the best of what was read of each plate.
-
-        A second look takes as long as several first ones, so other ways to cut a plate out come before it.
-        """
-        decoder, quads = plan.decoder, crops.corners.reshape(-1, 4, 2)
-        heights, lines = quad_size(quads)[0].tolist(), lines_of(quads)
-        seen = [[plate] for plate in self._look(crops.crops, range(len(quads)), quads, lines, plan)]
-        one = np.ones(len(quads), np.intp)
-        two_lines = np.flatnonzero(lines == 2).tolist()
-        of_any_shape = [scheme for scheme in plan.schemes if scheme.any_shape]
-        if two_lines and of_any_shape:
-            only_one = all(scheme.lines == 1 for scheme in plan.schemes)
-            for plate in self._look(crops.as_one, two_lines, quads, one, replace(plan, schemes=of_any_shape)):
-                seen[plate.row] = [plate] if only_one else [*seen[plate.row], plate]
-        later, upright = replace(plan, stages=nullcontext), set[int]()
+    def _read_all(self, crops: PlateCrops[T], plan: Plan) -> list[Seen[T]]:
+        """Crops -> the best of what was read of each plate, after all looks of `LOOKS` that it needs."""
+        quads = crops.corners.reshape(-1, 4, 2)
+        sizes = zip(quads, lines_of(quads).tolist(), quad_size(quads)[0].tolist(), strict=True)
+        plates: list[SightedPlate[T]] = [SightedPlate(row, *size) for row, size in enumerate(sizes)]
+        looks = [look for look in LOOKS if look.cut or self._look_again]
         while True:
-            best = [max(ways, key=lambda plate: plate.sureness) for ways in seen]
-            unread = [row for row in decoder.unread([plate.reading for plate in best], heights) if row not in upright]
-            if unread:
-                upright.update(unread)
-                with plan.stages("look_again"):
-                    # This cut shows less of the design; the first look has it for all plates, or for none
-                    looks = [look for row in unread if (look := seen[row][0].appearance)]
-                    for plate in self._look(self._take(crops.upright, unread), unread, quads, one, later, looks):
-                        seen[plate.row].append(plate)
-                continue
-            again = [
-                max((plate for plate in ways if plate.unsure), key=lambda plate: plate.sureness)
-                for first, ways in zip(best, seen, strict=True)
-                if (first.unsure or not first.reading.text) and any(plate.unsure for plate in ways)
-            ]
-            if not again or self._look_again is None:
-                return best
-            with plan.stages("look_again"):
-                self._look_closer(again)
+            for look in looks:
+                if due := [plate for plate in plates if look.is_due(plate, plan)]:
+                    self._take_look(look, crops, due, plan)
+                    break
+            else:
+                return [plate.best for plate in plates]
 
-    def _look(
-        self,
-        crops: T,
-        rows: Sequence[int],
-        quads: Quads,
-        lines: Lines,
-        plan: _Plan,
-        looks: Sequence[Appearance] = (),
-    ) -> list[_Seen[T]]:
-        """Crops, and the numbers of their plates in a picture -> what is read at the first look.
+    def _take_look(self, look: Look, crops: PlateCrops[T], plates: Sequence[SightedPlate[T]], plan: Plan) -> None:
+        if not look.again:
+            return self._look(look, crops, plates, plan)
+        with plan.stages("look_again"):
+            if look.cut:
+                self._look(look, crops, plates, replace(plan, stages=nullcontext))
+            else:
+                self._look_closer([plate.doubted for plate in plates if plate.doubted])
 
-        ``quads``, ``lines``: of all plates of the picture. ``looks``: the appearance of each of these, if it is known.
-        """
-        lines = lines[list(rows)]
-        heights = line_heights(quads[list(rows)], lines).tolist()
-        looks = looks or self._appearances(crops, plan)
-        logits, readings = self._first_look(crops, lines, looks, plan)
-        unsure = set(plan.decoder.unsure(readings, heights))
-        seen = []
-        for place, (own, reading) in enumerate(zip(logits, readings, strict=True)):
-            look = looks[place] if looks else None
-            plate = _Seen(
-                rows[place], crops, place, int(lines[place]), heights[place], plan, look, own, reading, place in unsure
-            )
-            plate.take(reading)
-            seen.append(plate)
-        return seen
+    def _look(self, look: Look, crops: PlateCrops[T], plates: Sequence[SightedPlate[T]], plan: Plan) -> None:
+        """Read a crop of each of these plates."""
+        if look.cut == "as_one":  # which only plates of two lines have
+            own, plan = crops.as_one, replace(plan, schemes=plan.of_any_shape)
+        else:
+            every: T = getattr(crops, look.cut)
+            own = every if len(plates) == len(crops.corners) else self._take(every, [plate.row for plate in plates])
+        lines = np.array([1 if look.one_line else plate.lines for plate in plates], np.intp)
+        heights = line_heights(np.stack([plate.quad for plate in plates]), lines).tolist()
+        # An upright crop shows less of the design; the first look has it for all plates, or for none
+        known = [first for plate in plates if (first := plate.seen[0].appearance)] if look.again else []
+        told = known or self._appearances(own, plan)
+        logits, readings = self._first_look(own, lines, told, plan)
+        for place, (plate, seen, reading) in enumerate(zip(plates, logits, readings, strict=True)):
+            unsure = plan.decoder.is_unsure(reading, heights[place])
+            appearance = told[place] if told else None
+            found = Seen(own, place, int(lines[place]), heights[place], plan, appearance, seen, reading, unsure)
+            found.take(reading)
+            plate.seen.append(found)
+            plate.cuts.add(look.cut)
 
-    def _look_closer(self, plates: Sequence[_Seen[T]]) -> None:
-        """A second look at plates, by the reader of their best text."""
+    def _look_closer(self, doubted: Sequence[Seen[T]]) -> None:
+        """Read variants of crops, by the reader of their best text."""
         assert self._look_again is not None
-        together: dict[tuple[int, str], list[_Seen[T]]] = {}
-        for plate in plates:
-            name = plate.plan.decoder.reader_of(plate.reading, plate.plan.schemes)
-            together.setdefault((id(plate.crops), name), []).append(plate)
+        together: dict[tuple[int, str], list[Seen[T]]] = {}
+        for seen in doubted:
+            name = seen.plan.decoder.reader_of(seen.reading, seen.plan.schemes)
+            together.setdefault((id(seen.crops), name), []).append(seen)
         for (_, name), group in together.items():
-            looks = self._look_again(self._take(group[0].crops, [plate.place for plate in group]))
-            logits = self._ask(looks, len(group) * LOOKS, name, nullcontext)
-            for plate, others in zip(group, np.split(logits, len(group)), strict=True):
-                evidence = np.concatenate((plate.logits[name][None], others))
-                decoder, schemes = plate.plan.decoder, plate.plan.schemes
-                plate.take(decoder.decode_looks(name, evidence, plate.lines, schemes, plate.appearance))
-                plate.unsure = False
+            variants = self._look_again(self._take(group[0].crops, [seen.place for seen in group]))
+            logits = self._ask(variants, len(group) * VARIANTS, name, nullcontext)
+            for seen, others in zip(group, np.split(logits, len(group)), strict=True):
+                evidence = np.concatenate((seen.logits[name][None], others))
+                decoder, schemes = seen.plan.decoder, seen.plan.schemes
+                seen.take(decoder.decode_looks(name, evidence, seen.lines, schemes, seen.appearance))
+                seen.unsure = False
 
-    def _appearances(self, crops: T, plan: _Plan) -> Sequence[Appearance]:
+    def _appearances(self, crops: T, plan: Plan) -> Sequence[Appearance]:
         """Crops -> the appearance of each plate, if the plan asks for it; otherwise nothing."""
         country = self._country
         if country is None or not plan.appearance:
@@ -292,7 +227,7 @@ class PlateReader(Generic[F, T]):
         return appearances(np.concatenate([outputs for (outputs,) in self._map_chunks(ask, self._split(crops, CHUNK))]))
 
     def _first_look(
-        self, crops: T, lines: Lines, looks: Sequence[Appearance], plan: _Plan
+        self, crops: T, lines: Lines, looks: Sequence[Appearance], plan: Plan
     ) -> tuple[list[dict[str, NDArray[np.float32]]], list[Reading]]:
         """Crops -> of each plate the logits (C, 18) of the readers that were asked, by name, and the reading.
 

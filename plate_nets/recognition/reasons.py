@@ -12,7 +12,8 @@ import numpy as np
 
 from plate_nets.countries import PlateScheme
 from plate_nets.countries.scheme import UNKNOWN
-from plate_nets.recognition.decoding import DecodingSettings, best_path, log_softmax
+from plate_nets.recognition.ctc import best_path, log_softmax
+from plate_nets.recognition.decoding import DecodingSettings
 from plate_nets.recognition.quads import line_heights, lines_of, quad_of, quad_size
 from plate_nets.types import NOT_READ, REASON_UNITS, Frame, Plate, Reason, Sight, Unread
 

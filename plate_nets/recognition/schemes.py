@@ -198,22 +198,16 @@ class SchemeDecoder:
         found = [each.read_together(looks, lines, appearance) for each in searches]
         return self.best_of(found, lines, schemes, appearance)
 
-    def unsure(self, readings: Sequence[Reading], heights: Sequence[float]) -> list[int]:
-        """Readings, and the heights of their lines in pixels -> the rows that need a second look."""
+    def is_unsure(self, reading: Reading, height: float) -> bool:
+        """Whether a reading of a plate with lines of this height, px, may become certain by a closer look."""
         settings = self.settings
-        return [
-            row
-            for row, (reading, height) in enumerate(zip(readings, heights, strict=False))
-            if reading.confidence >= settings.again_from
-            and (reading.confidence < settings.again_below or height < settings.again_under)
-        ]
+        low = reading.confidence < settings.again_below or height < settings.again_under
+        return low and reading.confidence >= settings.again_from
 
-    def unread(self, readings: Sequence[Reading], heights: Sequence[float]) -> list[int]:
-        """Readings, and the heights of the plates, px -> the rows without a text that are high enough to be read."""
-        if self.settings.again_below == 0:
-            return []
-        pairs = enumerate(zip(readings, heights, strict=False))  # `join` refuses a wrong number
-        return [row for row, (reading, height) in pairs if not reading.text and height >= self.settings.least_height]
+    def is_unread(self, reading: Reading, height: float) -> bool:
+        """Whether a plate of this height, px, has no text yet and is high enough to be read from another crop."""
+        settings = self.settings
+        return settings.again_below > 0 and not reading.text and height >= settings.least_height
 
 
 def best_of(

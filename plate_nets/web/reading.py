@@ -17,7 +17,8 @@ import numpy as np
 
 from plate_nets.common.errors import PlateError, ServerOverloaded
 from plate_nets.countries import PlateScheme, default_plates
-from plate_nets.recognition.decoding import DecodingSettings, format_texts, log_softmax
+from plate_nets.recognition.ctc import format_texts, log_softmax
+from plate_nets.recognition.decoding import DecodingSettings
 from plate_nets.recognition.images import check_image, decode_image
 from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.quads import Quad, lines_of_plate, quad_size

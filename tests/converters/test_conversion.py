@@ -21,7 +21,7 @@ from plate_nets.networks.conversion.graphs.stn import stn
 from plate_nets.networks.conversion.table import conversions
 from plate_nets.networks.lprnet import LPRNet
 from plate_nets.networks.stn import STN
-from plate_nets.recognition.decoding import best_path, log_softmax
+from plate_nets.recognition.ctc import best_path, log_softmax
 from plate_nets.recognition.geometry import normalized
 from plate_nets.triton.config_check import parse_config
 from tests.disk import small_disk

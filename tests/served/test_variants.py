@@ -24,7 +24,8 @@ from plate_nets.common.errors import PlateError
 from plate_nets.contract import LPRNET, MODELS, PLATE_RECOGNITION, PLATES, STN, ModelSpec
 from plate_nets.countries import main_scheme
 from plate_nets.networks.conversion.conversion import Mode, convert, is_current
-from plate_nets.recognition.decoding import DecodingSettings, best_path, log_softmax
+from plate_nets.recognition.ctc import best_path, log_softmax
+from plate_nets.recognition.decoding import DecodingSettings
 from plate_nets.recognition.geometry import crop_plates, normalized
 from plate_nets.recognition.pipeline import CHUNK
 from plate_nets.triton.server import EmbeddedTriton

@@ -10,7 +10,7 @@ import pytest
 
 from plate_nets.cameras.fusion import Fusion, FusionSettings, View, view
 from plate_nets.common.errors import InputError
-from plate_nets.recognition.decoding import log_softmax, text_log_probabilities
+from plate_nets.recognition.ctc import log_softmax, text_log_probabilities
 from plate_nets.types import Box, Logits
 from tests.spelling import RUSSIA, spell
 

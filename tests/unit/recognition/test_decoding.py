@@ -8,15 +8,8 @@ import pytest
 
 from plate_nets.common.errors import ContractError
 from plate_nets.countries import PlateScheme, joined, load_scheme, load_schemes, main_scheme
-from plate_nets.recognition.decoding import (
-    DecodingSettings,
-    PlateDecoder,
-    best_path,
-    format_texts,
-    log_softmax,
-    most_probable,
-    text_probability,
-)
+from plate_nets.recognition.ctc import best_path, format_texts, log_softmax, text_probability
+from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder, most_probable
 from plate_nets.types import STEPS
 from tests.schemes import make_testland
 from tests.spelling import spell

@@ -136,8 +136,8 @@ def test_only_uncertain_readings_get_a_second_look(upright: tuple[int, int], aga
 def test_low_lines_always_get_a_second_look() -> None:
     decoder = SchemeDecoder([RUSSIA])
     sure, unsure, nothing = (Reading("A123BC77", "A123BC77", confidence) for confidence in (0.99, 0.5, 0.01))
-    assert decoder.unsure([sure, unsure, nothing], [20, 20, 20]) == [1]
-    assert decoder.unsure([sure, unsure, nothing], [10, 10, 10]) == [0, 1]
+    assert [decoder.is_unsure(reading, 20) for reading in (sure, unsure, nothing)] == [False, True, False]
+    assert [decoder.is_unsure(reading, 10) for reading in (sure, unsure, nothing)] == [True, True, False]
 
 
 def test_a_line_below_the_minimum_height_is_less_certain() -> None:
