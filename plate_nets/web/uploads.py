@@ -6,6 +6,7 @@ that senders are refused before the machine is full.
 
 import asyncio
 import ctypes
+import re
 import tempfile
 import time
 from codecs import getincrementaldecoder
@@ -40,6 +41,9 @@ _LONGEST = 0.05
 """Seconds between two slices at most: writing a file may take any time."""
 _TYPE = 512
 """Characters of the type of a form, of which a boundary has at most 256."""
+_PADDING = 80
+"""Blanks after a boundary."""
+_SEPARATORS = re.compile(rb"&{2,}")
 _MULTIPART = b"multipart/form-data"
 _URL_ENCODED = b"application/x-www-form-urlencoded"
 _UTF_8 = ("utf-8", "utf8")
@@ -282,7 +286,8 @@ async def read_form(request: Request, files: int, field: int, turns: asyncio.Loc
     charset = parameters.get(b"charset", b"utf-8").decode("latin-1").lower()
     if charset not in _UTF_8:
         raise InputError(f"body: expected a form in UTF-8, got one in {charset[:80]}")
-    sliced = Request(request.scope, in_slices(request.receive, turns))
+    boundary = parameters.get(b"boundary", b"")
+    sliced = Request(request.scope, in_slices(_unpadded(request.receive, boundary), turns))
     try:
         if kind == _URL_ENCODED:
             yield await _read_fields(sliced, max(files, _FIELDS), field)
@@ -323,6 +328,23 @@ def in_slices(receive: Receive, turns: asyncio.Lock) -> Receive:
     return next_slice
 
 
+def _unpadded(receive: Receive, boundary: bytes) -> Receive:
+    """Raise InputError for many blanks after a boundary, which RFC 2046 allows: the parser skips each by itself."""
+    padded = re.compile(re.escape(b"--" + boundary) + rb"[ \t]{%d}" % _PADDING)
+    before = b""
+
+    async def checked() -> Message:
+        nonlocal before
+        message = await receive()
+        window = before + message.get("body", b"")
+        if boundary and padded.search(window):
+            raise InputError(f"body: expected fewer than {_PADDING} blanks after a boundary, got more")
+        before = window[-_TYPE - _PADDING :]
+        return message
+
+    return checked
+
+
 async def _read_fields(request: Request, most: int, longest: int) -> FormData:
     """A URL-encoded form -> its fields, decoded as they come.
 
@@ -349,7 +371,7 @@ async def _read_fields(request: Request, most: int, longest: int) -> FormData:
         }
     )
     async for part in request.stream():
-        parser.write(part)
+        parser.write(_SEPARATORS.sub(b"&", part))  # the parser takes each of them by itself
     parser.finalize()
     return FormData(found)
 

@@ -77,7 +77,7 @@ FIELDS = [("upload", "é+ %2B%"), ("a=&b", "100 % sure"), ("", "и так"), ("e
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 1000])
 def test_a_form_is_the_same_in_parts_of_any_size(size: int) -> None:
     """Also if an escape, or a character of several bytes, is cut."""
-    for text in (urlencode(FIELDS), "a&&b=%&c=%4&d=%zz&e=%e2%82&upload=%ff%c3%a9&"):
+    for text in (urlencode(FIELDS), "a&&&&&b=%&c=%4&d=%zz&e=%e2%82&upload=%ff%c3%a9&"):
         parts = [text[at : at + size].encode() for at in range(0, len(text), size)]
         form = asyncio.run(form_of("application/x-www-form-urlencoded", *parts))
         assert form.multi_items() == parse_qsl(text, keep_blank_values=True)
@@ -87,6 +87,22 @@ def test_a_form_is_the_same_in_parts_of_any_size(size: int) -> None:
 def test_a_form_with_too_many_or_too_long_fields_is_refused(text: str) -> None:
     with pytest.raises(InputTooLarge, match="body: "):
         asyncio.run(form_of("application/x-www-form-urlencoded", text.encode()))
+
+
+PART = b'--x\r\nContent-Disposition: form-data; name="upload"\r\n\r\n%b\r\n--x'
+TYPE = "multipart/form-data; boundary=x"
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_many_blanks_after_a_boundary_are_refused(size: int) -> None:
+    text = PART % b"a" + b" " * 80 + b"--\r\n"
+    with pytest.raises(InputError, match="fewer than 80 blanks after a boundary"):
+        asyncio.run(form_of(TYPE, *(text[at : at + size] for at in range(0, len(text), size))))
+
+
+def test_blanks_in_a_field_are_kept() -> None:
+    blanks = "--y" + " " * 1000
+    assert asyncio.run(form_of(TYPE, PART % blanks.encode() + b"--\r\n"))["upload"] == blanks
 
 
 def test_a_field_is_as_long_as_its_text() -> None:
