@@ -41,36 +41,40 @@ class WatchPlan:
     __pydantic_config__: ClassVar = {"extra": "forbid"}
 
     cameras: tuple[CameraSettings, ...]
+    """The cameras, see below."""
     watch_lists: tuple[Path, ...] = ()
-    """CSV files, see docs/how-to/cameras.md."""
+    """CSV files with at least the columns `plate` and `label`."""
     sinks: tuple[SinkSettings, ...] = ()
+    """Where events go, see below."""
     outbox: Path = OUTBOX
     """SQLite file that keeps events until every sink has them."""
     outbox_mb: float = MAX_BYTES / (1 << 20)
+    """The largest size of the outbox in megabytes."""
     memory: float = 60.0
     """Seconds for which a car that is gone keeps its id."""
     sure: float = FusionSettings.sure
-    """The minimum probability of an event's text, 0..1."""
+    """The threshold of events: how probable a text must be, 0 to 1."""
     unread: bool = False
-    """Also report cars without a certain text."""
+    """Whether cars without a certain text get an event."""
     pictures: Path | None = None
-    """Folder for the best plate and frame of each event."""
+    """Folder for the best plate, frame and vehicle of each event."""
     blur: bool = False
-    """Make plates unreadable in all pictures, except those on a watch list."""
+    """Whether to make plates unreadable in all pictures, except those on a watch list."""
     blur_vehicles: bool = False
-    """Also make whole vehicles unrecognizable; implies `vehicles`."""
+    """Whether to make whole vehicles unrecognizable in all pictures, except those whose plates are on a watch list;
+    also turns on `vehicles`."""
     vehicles: bool = False
-    """Also find vehicles."""
+    """Whether to find vehicles."""
     detail: Detail | None = None
-    """How closely to look at pictures, see `recognition.detection.DetectionSettings`."""
+    """How closely to look at pictures: `fast`, `balanced` or `far`; by default that of `PLATES_YOLO_DETAIL`."""
     thorough: bool = False
-    """Look at every frame as a whole and read every plate, see `WatcherSettings.thorough`."""
+    """Whether to look at every frame as a whole and read every plate in it, even if that tells nothing new."""
     hash: bool = False
-    """Replace texts by salted hashes."""
+    """Whether to replace texts by salted hashes."""
     keep_days: float | None = None
-    """Older pictures are deleted."""
+    """Days after which pictures are deleted; events stay."""
     keep_mb: float | None = None
-    """If all pictures exceed this size, the oldest are deleted."""
+    """The largest size of all pictures together in megabytes; beyond it, the oldest are deleted."""
 
     def __post_init__(self) -> None:
         if not 0 < self.outbox_mb <= _MOST_MB:

@@ -82,32 +82,36 @@ class CameraSettings:
     __pydantic_config__: ClassVar = _STRICT
 
     source: str = field(repr=False)
-    """A video file, folder of pictures, ``rtsp://`` or ``http://`` stream, or ``/dev/video*``."""
+    """A video file, a folder of pictures, an ``rtsp://`` or ``http://`` stream, or ``/dev/video*``."""
     id: str = ""
-    """Letters, digits, ``.``, ``_`` and ``-``; by default derived from the source."""
+    """1 to 64 letters, digits, ``.``, ``_`` and ``-``; by default made from the source."""
     fps: float | None = None
-    """Maximum frames per second to analyse; by default 10 of a live source, and all of a file."""
+    """The highest number of frames per second to analyse; by default 10 for a live source, all for a file."""
     start: datetime | None = None
     """When the first picture was taken, with its offset from UTC; by default its arrival."""
     zone: str = "UTC"
-    """The time zone of ``timestamp_local``, such as Europe/Moscow."""
+    """The time zone of ``timestamp_local``, such as ``Europe/Moscow``."""
     include: tuple[Include, ...] = ()
-    """A plate counts if its centre is in one of these; by default everywhere."""
+    """Polygons; only plates whose centre is in one of them count. Each is a list of points, or a zone with a ``name``
+    (as for ``id``) and a ``polygon`` (up to 500 points; its sides do not cross); by default everywhere."""
     masks: tuple[Polygon, ...] = ()
-    """Areas where neither plates nor motion count."""
+    """Polygons in which nothing counts, neither plates nor motion."""
     least_height: float = 0.0
-    """Minimum height of a plate's box in pixels."""
+    """The height of the smallest plate that counts, in pixels."""
     lines: tuple[LineSettings, ...] = ()
+    """Lines whose crossing an event notes: ``name``, ``start``, ``end``."""
     motion_gate: bool | None = None
-    """Whether to skip frames without motion; by default for live sources."""
+    """Whether to leave out frames without motion; by default true for live sources."""
     silence: float = 2.0
-    """Seconds without a picture after which a live source is reconnected."""
+    """Seconds without a picture after which a live source is connected again, 0.5 to 3600."""
     hardware: bool = True
     """Whether to use a hardware decoder if there is one."""
     deinterlace: Annotated[Deinterlace, BeforeValidator(lambda value: _SWITCHES.get(value, value))] = "auto"
-    """``auto``: deinterlace the pictures of a video that say so or are combed; ``on``: all; ``off``: none."""
+    """Which pictures of a video to deinterlace: ``auto``, those that say they are interlaced or are combed; ``on``,
+    all; ``off``, none."""
     aspect: Annotated[str | None, BeforeValidator(lambda value: value and str(value))] = None
-    """``width:height`` of the whole picture as it should look, such as 16:9; by default what the stream says."""
+    """The shape of the whole picture as it should look, ``width:height``, from 1:4 to 4:1, such as ``16:9``; by default
+    what the stream says."""
 
     def __post_init__(self) -> None:
         address = parse_source(self.source)

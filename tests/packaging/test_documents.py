@@ -1,6 +1,7 @@
 """Everything that the pages link to or name exists, and the unit tests are where CONTRIBUTING.md says."""
 
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,12 @@ def test_links_lead_somewhere(document: Path) -> None:
 def test_named_files_exist(document: Path) -> None:
     for path in re.findall(rf"`((?:{FOLDERS})/[^`\s]*)`", document.read_text(encoding="utf-8")):
         assert any(ROOT.glob(path.rstrip("/"))), path
+
+
+def test_the_tables_of_settings_are_those_of_the_code() -> None:
+    page = (ROOT / "docs" / "reference" / "settings.md").read_text(encoding="utf-8")
+    filled = runpy.run_path(str(ROOT / "tools" / "settings_tables.py"))["filled"]
+    assert page == filled(page), "run: python tools/settings_tables.py"
 
 
 def test_the_unit_tests_mirror_the_folders_of_modules() -> None:

@@ -26,11 +26,11 @@ class _Common:
     __pydantic_config__: ClassVar = {"extra": "forbid"}
 
     name: str = ""
-    """Its name in messages, metrics and the outbox; by default its type."""
+    """The name in messages, metrics and the outbox; by default its type."""
     matches_only: bool = False
-    """Send only events that match a watch list."""
+    """Whether to send only events that match a watch list."""
     finals_only: bool = False
-    """Send only the last record of each car."""
+    """Whether to send only the last record of each car."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +39,7 @@ class JsonlSettings(_Common):
 
     type: Literal["jsonl"] = "jsonl"
     path: Path
+    """File of lines of JSON."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +48,7 @@ class CsvSettings(_Common):
 
     type: Literal["csv"] = "csv"
     path: Path
+    """File of a table."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,8 +57,9 @@ class SqliteSettings(_Common):
 
     type: Literal["sqlite"] = "sqlite"
     path: Path
+    """File of the event store."""
     keep_days: float | None = None
-    """Delete events older than this."""
+    """Days after which events are deleted; by default never."""
 
     def __post_init__(self) -> None:
         if self.keep_days is not None and not 0 <= self.keep_days <= _LONGEST:
@@ -69,6 +72,7 @@ class ParquetSettings(_Common):
 
     type: Literal["parquet"] = "parquet"
     folder: Path
+    """Folder for a Parquet file for each minute with events."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,8 +81,11 @@ class WebhookSettings(_Common):
 
     type: Literal["webhook"] = "webhook"
     url: str = field(repr=False)
+    """Address that gets a POST with each event."""
     secret: str | None = field(default=None, repr=False)
+    """Secret that signs the requests."""
     headers: dict[str, str] = field(default_factory=dict, repr=False)
+    """Further headers of the requests."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,11 +94,13 @@ class MqttSettings(_Common):
 
     type: Literal["mqtt"] = "mqtt"
     url: str = field(repr=False)
+    """Broker and topic, ``mqtt://host:port/topic``."""
     discovery: str | None = "homeassistant"
+    """The prefix of Home Assistant's discovery; null turns it off."""
     retain: bool = False
-    """Let the broker keep the last event of each camera and zone."""
+    """Whether the broker keeps the last event of each camera and zone."""
     off_after: int = OFF_AFTER
-    """Seconds after which the sensor of a watch list goes off."""
+    """Seconds after which the sensor of a watch list goes off, 1 to 86400."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.off_after <= _LONGEST_ON:
@@ -104,8 +113,9 @@ class NotifySettings(_Common):
 
     type: Literal["notify"] = "notify"
     url: str = field(repr=False)
+    """Address of a service of apprise."""
     quiet: str | None = None
-    """Hours in which nothing is sent, such as 22:00-07:00."""
+    """Hours in which nothing is sent, such as ``22:00-07:00``."""
 
     def __post_init__(self) -> None:
         self.hours  # noqa: B018  refuses an invalid value
