@@ -21,8 +21,9 @@ from plate_nets.cli.options import (
     use_detail,
     use_schemes,
 )
+from plate_nets.cli.readers import video_reader
 from plate_nets.cli.signals import ended_by_signal
-from plate_nets.cli.watch import event_line, open_reader
+from plate_nets.cli.watch_status import event_line
 from plate_nets.common.extras import needs
 from plate_nets.countries import default_schemes, joined
 
@@ -99,7 +100,7 @@ def frigate(
         recorder = Recorder(outbox, sinks, say, pictures=save_events) if sinks else None
         if recorder:
             stack.callback(recorder.close)
-        reader = stack.enter_context(open_reader(local, url, "grpc", timeout, model_repository, None, schemes))
+        reader = stack.enter_context(video_reader(local, url, "grpc", timeout, model_repository, None, schemes))
 
         def tell(event: "PlateEvent", picture: bytes) -> None:
             if save_events:

@@ -1,24 +1,26 @@
 """What reads the pictures of a command: a running server, an embedded one, or this process."""
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 from rich.console import Console
 
 from plate_nets.cli.options import URL_VARIABLES
 from plate_nets.client import PlateClient
-from plate_nets.common.errors import InputError, MissingExtra, ServerStartError
+from plate_nets.common.errors import InputError, MissingExtra, ModelDied, ServerStartError
 from plate_nets.common.extras import needs
 from plate_nets.contract import PLATE_RECOGNITION, YOLO
 from plate_nets.countries import PlateScheme, default_schemes
 from plate_nets.recognition.health import check_health
-from plate_nets.recognition.reader import FrameLimits
+from plate_nets.recognition.reader import FrameLimits, Reader
 from plate_nets.triton.backend.settings import read_settings
 from plate_nets.triton.server import EmbeddedTriton
 from plate_nets.triton.server.installation import default_kind, find_installation
+from plate_nets.types import Frame, Plate, Scene
 
 if TYPE_CHECKING:
     from plate_nets.recognition.local import LocalReader
@@ -127,3 +129,55 @@ def waiting(message: str, *, as_line: bool = False) -> Iterator[Callable[[str], 
         typer.echo(f"{message} ...", err=True)
     with console.status(message) as status:
         yield lambda text: status.update(text) if console.is_terminal else typer.echo(f"{text} ...", err=True)
+
+
+class _Healed:
+    """A client of an embedded server that restarts it if a process of it died."""
+
+    def __init__(self, client: PlateClient, server: EmbeddedTriton) -> None:
+        self._client = client
+        self._server = server
+        self._turn = threading.Lock()
+
+    def read(self, image: Frame | bytes, *, evidence: bool = False) -> list[Plate]:
+        with self._healing():
+            return self._client.read(image, evidence=evidence)
+
+    def scene(self, image: Frame | bytes, *, evidence: bool = False) -> Scene:
+        with self._healing():
+            return self._client.scene(image, evidence=evidence)
+
+    def model_version(self) -> str:
+        return self._client.model_version()
+
+    @contextmanager
+    def _healing(self) -> Iterator[None]:
+        try:
+            yield
+        except ModelDied:
+            with self._turn:
+                self._server.restart()
+            raise
+
+
+@contextmanager
+def video_reader(
+    local: bool,
+    url: list[str] | None,
+    protocol: Literal["http", "grpc"],
+    timeout: float,
+    repository: Path | None,
+    log: Path | None,
+    schemes: Sequence[PlateScheme],
+) -> Iterator[Reader]:
+    """The reader for these options; without --local and --url, an embedded server runs for as long."""
+    if reads_in_process(local, url):
+        yield local_reader(schemes, repository)
+    elif url:
+        with PlateClient(url, protocol, timeout, scheme=schemes, limits=frame_limits()) as client:
+            client.is_ready()  # a wrong address must not look like an error of the first picture
+            yield client
+    else:
+        server = EmbeddedTriton(repository, server=default_kind(), log=log, exit_timeout=0)
+        with started(server), camera_client(server, timeout, schemes) as client:
+            yield _Healed(client, server)

@@ -1,21 +1,16 @@
 """`plates watch`: prints one line per event of cameras and video files."""
 
 import os
-import sys
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.live import Live
-from rich.progress_bar import ProgressBar
-from rich.table import Table
 
 from plate_nets.cli.options import (
     Details,
@@ -33,32 +28,22 @@ from plate_nets.cli.options import (
     use_schemes,
 )
 from plate_nets.cli.output import counted
-from plate_nets.cli.readers import camera_client, frame_limits, local_reader, reads_in_process, started
+from plate_nets.cli.readers import video_reader
 from plate_nets.cli.signals import ended_by_signal
-from plate_nets.client import PlateClient
-from plate_nets.common.errors import InputError, ModelDied, SourceError
+from plate_nets.cli.watch_status import event_line, live_status
+from plate_nets.common.errors import InputError, SourceError
 from plate_nets.common.extras import needs
-from plate_nets.countries import PlateScheme, default_schemes, joined
-from plate_nets.recognition.reader import Reader
-from plate_nets.triton.server import EmbeddedTriton
-from plate_nets.triton.server.installation import default_kind
+from plate_nets.countries import default_schemes, joined
 from plate_nets.triton.supervision.health_endpoint import HealthEndpoint
-from plate_nets.types import Frame, Plate, Scene
 
 if TYPE_CHECKING:
-    from plate_nets.cameras.camera_status import CameraStatus
     from plate_nets.cameras.cameras_file import WatchPlan
     from plate_nets.cameras.watch_lists import WatchList
-    from plate_nets.cameras.watcher import Watcher
-    from plate_nets.events.event import PlateEvent
     from plate_nets.events.sinks.settings import SinkSettings
 
 SOME_FAILED, ALL_FAILED = 1, 2
 SECRET_VARIABLE = "PLATES_WEBHOOK_SECRET"
 SALT_VARIABLE = "PLATES_HASH_SALT"
-_REFRESH = 4
-"""Times per second that the terminal's status is redrawn."""
-_STATES = {"online": "green", "ended": "dim", "connecting": "yellow", "offline": "red", "failed": "red"}
 
 
 def _moment(text: str) -> datetime:
@@ -192,22 +177,14 @@ def watch(
     Exit code: 0 if all sources were read, 1 if some failed, 2 if all failed or the usage is wrong.
     """
     with needs("watch", "plates watch"):
-        from plate_nets.cameras.cameras_file import SUFFIXES, WatchPlan, load_cameras
         from plate_nets.cameras.metrics import WatchStatus
         from plate_nets.cameras.overlay import Overlay
         from plate_nets.cameras.privacy import hash_text, without_texts
         from plate_nets.cameras.recording import Recording
-        from plate_nets.cameras.settings import CameraSettings
         from plate_nets.cameras.watcher import Watcher
         from plate_nets.events.sinks import settings as to
         from plate_nets.events.sinks.recorder import Recorder
 
-    names: dict[str, str] = {}
-    if len(sources) == 1 and Path(sources[0]).suffix.lower() in SUFFIXES:
-        plan = load_cameras(Path(sources[0]))
-    else:
-        plan = WatchPlan(tuple(CameraSettings(each) for each in sources))
-        names = {camera.id: str(camera.address) for camera in plan.cameras if not camera.address.live}
     given: list[SinkSettings] = [
         *([to.JsonlSettings(path=jsonl)] if jsonl else []),
         *([to.CsvSettings(path=csv)] if csv else []),
@@ -217,44 +194,35 @@ def watch(
         *([to.MqttSettings(url=mqtt)] if mqtt else []),
         *to.messages(notify or ()),
     ]
-    options = {"fps": fps, "start": start, "zone": zone}
-    each_camera: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    plan, names = _plan(sources, {"fps": fps, "start": start, "zone": zone})
     plan = replace(
         plan,
-        cameras=tuple(replace(camera, **each_camera) for camera in plan.cameras),
-        sure=plan.sure if sure is None else sure,
-        unread=unread or plan.unread,
         watch_lists=(*plan.watch_lists, *(watch_list or ())),
         sinks=_sinks(plan.sinks, given, matches_only, keep_days),
-        outbox=outbox or plan.outbox,
-        pictures=save_events or plan.pictures,
-        blur=blur or plan.blur,
-        blur_vehicles=blur_vehicles or plan.blur_vehicles,
-        vehicles=vehicles or plan.vehicles,
-        detail=detail or plan.detail,
-        thorough=thorough or plan.thorough,
-        hash=hash or plan.hash,
-        keep_days=keep_days if keep_days is not None else plan.keep_days,
-        keep_mb=keep_mb if keep_mb is not None else plan.keep_mb,
+        **_given(
+            sure=sure,
+            unread=unread,
+            outbox=outbox,
+            pictures=save_events,
+            blur=blur,
+            blur_vehicles=blur_vehicles,
+            vehicles=vehicles,
+            detail=detail,
+            thorough=thorough,
+            hash=hash,
+            keep_days=keep_days,
+            keep_mb=keep_mb,
+        ),
     )
-    if save_video:
-        if len(plan.cameras) > 1:
-            raise InputError(
-                f"--save-video works with one source, got {len(plan.cameras)}; watch them one by one, or leave it out"
-            )
-        if os.path.realpath(save_video) == os.path.realpath(plan.cameras[0].source):
-            raise InputError(f"--save-video {save_video} would overwrite the video that is read; choose another file")
     salt = os.environ.get(SALT_VARIABLE, "").encode()
-    if plan.hash and not salt:
-        raise InputError(f"--hash needs a salt; set it in the environment variable {SALT_VARIABLE}")
-
+    _check(plan, save_video, salt)
+    schemes = use_schemes(scheme)
+    use_detail(plan.detail, url)
     terminal = Console(stderr=True, highlight=False, soft_wrap=True)
 
     def say(*words: str) -> None:
         terminal.print(": ".join(words), markup=False)
 
-    use_detail(plan.detail, url)
-    schemes = use_schemes(scheme)
     cars: set[str] = set()
     with ExitStack() as stack:
         recorder = None
@@ -269,7 +237,7 @@ def watch(
             recording = Recording(save_video, overlay)
             stack.enter_context(recording)
         # Last, because it takes seconds: unwritable files are refused at once
-        reader = stack.enter_context(open_reader(local, url, protocol, timeout, model_repository, log, schemes))
+        reader = stack.enter_context(video_reader(local, url, protocol, timeout, model_repository, log, schemes))
         lists = _watch_lists(plan, say)
         watcher = stack.enter_context(
             Watcher(
@@ -288,7 +256,7 @@ def watch(
             stack.callback(endpoint.close)
             say("health", endpoint.url)
         ended = stack.enter_context(ended_by_signal(watcher.stop))
-        stack.enter_context(_live(watcher, terminal))
+        stack.enter_context(live_status(watcher, terminal))
         try:
             for event in watcher:
                 (cars.add if event.plate else cars.discard)(event.id)
@@ -306,6 +274,38 @@ def watch(
         raise typer.Exit(128 + ended[0])
     if any(each.state == "failed" for each in watcher.status()):
         raise typer.Exit(SOME_FAILED)
+
+
+def _plan(sources: Sequence[str], each_camera: Mapping[str, Any]) -> "tuple[WatchPlan, dict[str, str]]":
+    """The plan of cameras.yaml, or for other sources, and how to call its cameras; ``each_camera``: given options."""
+    from plate_nets.cameras.cameras_file import SUFFIXES, WatchPlan, load_cameras
+    from plate_nets.cameras.settings import CameraSettings
+
+    names: dict[str, str] = {}
+    if len(sources) == 1 and Path(sources[0]).suffix.lower() in SUFFIXES:
+        plan = load_cameras(Path(sources[0]))
+    else:
+        plan = WatchPlan(tuple(CameraSettings(each) for each in sources))
+        names = {camera.id: str(camera.address) for camera in plan.cameras if not camera.address.live}
+    return replace(plan, cameras=tuple(replace(camera, **_given(**each_camera)) for camera in plan.cameras)), names
+
+
+def _given(**options: Any) -> dict[str, Any]:
+    """The options that were given: the others leave the file's value."""
+    return {name: value for name, value in options.items() if value is not None and value is not False}
+
+
+def _check(plan: "WatchPlan", save_video: Path | None, salt: bytes) -> None:
+    """Raise InputError for options that do not go together."""
+    if save_video:
+        if len(plan.cameras) > 1:
+            raise InputError(
+                f"--save-video works with one source, got {len(plan.cameras)}; watch them one by one, or leave it out"
+            )
+        if os.path.realpath(save_video) == os.path.realpath(plan.cameras[0].source):
+            raise InputError(f"--save-video {save_video} would overwrite the video that is read; choose another file")
+    if plan.hash and not salt:
+        raise InputError(f"--hash needs a salt; set it in the environment variable {SALT_VARIABLE}")
 
 
 def _sinks(
@@ -330,105 +330,3 @@ def _watch_lists(plan: "WatchPlan", say: Callable[..., None]) -> "list[WatchList
         for remark in each.remarks([camera.id for camera in plan.cameras]):
             say("watch list", remark)
     return lists
-
-
-class _Healed:
-    """A client of an embedded server that restarts it if a process of it died."""
-
-    def __init__(self, client: PlateClient, server: EmbeddedTriton) -> None:
-        self._client = client
-        self._server = server
-        self._turn = threading.Lock()
-
-    def read(self, image: Frame | bytes, *, evidence: bool = False) -> list[Plate]:
-        with self._healing():
-            return self._client.read(image, evidence=evidence)
-
-    def scene(self, image: Frame | bytes, *, evidence: bool = False) -> Scene:
-        with self._healing():
-            return self._client.scene(image, evidence=evidence)
-
-    def model_version(self) -> str:
-        return self._client.model_version()
-
-    @contextmanager
-    def _healing(self) -> Iterator[None]:
-        try:
-            yield
-        except ModelDied:
-            with self._turn:
-                self._server.restart()
-            raise
-
-
-@contextmanager
-def open_reader(
-    local: bool,
-    url: list[str] | None,
-    protocol: Literal["http", "grpc"],
-    timeout: float,
-    repository: Path | None,
-    log: Path | None,
-    schemes: Sequence[PlateScheme],
-) -> Iterator[Reader]:
-    """The reader for these options; without --local and --url, an embedded server runs for as long."""
-    if reads_in_process(local, url):
-        yield local_reader(schemes, repository)
-    elif url:
-        with PlateClient(url, protocol, timeout, scheme=schemes, limits=frame_limits()) as client:
-            client.is_ready()  # a wrong address must not look like an error of the first picture
-            yield client
-    else:
-        server = EmbeddedTriton(repository, server=default_kind(), log=log, exit_timeout=0)
-        with started(server), camera_client(server, timeout, schemes) as client:
-            yield _Healed(client, server)
-
-
-def event_line(event: "PlateEvent") -> str:
-    """An event as one line of text."""
-    words = [
-        event.timestamp.isoformat(sep=" ", timespec="milliseconds"),
-        event.camera_id,
-        event.plate or (f"unsure, perhaps {event.candidates[0].plate}" if event.candidates else "no plate"),
-        event.stage,
-        f"score {event.score:.3f}",
-        event.plate_type,
-        event.heading or "",
-        *([event.vehicle.type, event.vehicle.side or ""] if event.vehicle else []),
-        "parked" if event.is_parked else "",
-        *(f"{match.list}: {match.label or match.entry}" for match in event.watch),
-    ]
-    return "  ".join(word for word in words if word)
-
-
-@contextmanager
-def _live(watcher: "Watcher", terminal: Console) -> Iterator[None]:
-    """Show the cameras' status below the lines, on a terminal."""
-    if not terminal.is_terminal:
-        yield
-        return
-    with Live(
-        get_renderable=lambda: _table(watcher.status()),
-        console=terminal,
-        refresh_per_second=_REFRESH,
-        redirect_stdout=sys.stdout.isatty(),  # otherwise the lines would go to stderr
-    ):
-        yield
-
-
-def _table(cameras: Sequence["CameraStatus"]) -> Table:
-    table = Table("camera", "state", "read/s", "analysed/s", "dropped", "age", "progress", box=None, expand=False)
-    for each in cameras:
-        progress: str | ProgressBar = each.cause or ""
-        if each.length:
-            progress = ProgressBar(each.length, each.position, width=30)
-        table.add_row(
-            each.camera_id,
-            f"[{_STATES[each.state]}]{each.state}[/]",
-            f"{each.read_fps:.1f}",
-            f"{each.analysed_fps:.1f}",
-            str(each.dropped),
-            "" if each.age is None else f"{each.age:.1f} s",
-            progress,
-        )
-    return table

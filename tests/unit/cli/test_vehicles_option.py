@@ -39,7 +39,7 @@ def reader() -> LocalReader:
 def bus(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, reader: LocalReader) -> None:
     """Lets the commands read with a reader that sees a bus."""
     monkeypatch.chdir(tmp_path)
-    for command in ("read", "watch"):
+    for command in ("read", "readers"):
         module = importlib.import_module(f"plate_nets.cli.{command}")
         monkeypatch.setattr(module, "local_reader", lambda *_: reader)
 
@@ -130,7 +130,7 @@ def test_the_detail_of_the_file_applies_without_an_option(
     asked: list[str] = []
     module = importlib.import_module("plate_nets.cli.watch")
     monkeypatch.setattr(module, "use_detail", lambda detail, url: asked.append(detail))
-    monkeypatch.setattr(module, "local_reader", lambda *_: reader)
+    monkeypatch.setattr(importlib.import_module("plate_nets.cli.readers"), "local_reader", lambda *_: reader)
     CliRunner().invoke(app, ["watch", "cameras.yaml", "--local", *given])
     assert asked == [used]
 

@@ -46,7 +46,7 @@ def reader() -> LocalReader:
 def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reader: LocalReader) -> None:
     """In an empty folder, with networks that are loaded once; `test_readers.py` proves that the command loads them."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(importlib.import_module("plate_nets.cli.watch"), "local_reader", lambda *_: reader)
+    monkeypatch.setattr(importlib.import_module("plate_nets.cli.readers"), "local_reader", lambda *_: reader)
 
 
 @pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")  # in apprise
