@@ -70,7 +70,7 @@ class CountryTrainer(Trainer[TrainingState[CountryNet], CountryBatch, CountryBat
     def figures(self, known: CountryBatch) -> dict[str, float]:
         """The share of plates whose design is found, and of those whose ground is, if known."""
         found = shares(known, forward(self.state.average, known.crops, self.device))
-        return {kind: share.value for kind, share in found.items()}
+        return {kind: share.value for kind, share in found.items() if share.count}
 
 
 def shares(known: CountryBatch, logits: NDArray[np.float32]) -> dict[str, Share]:
