@@ -13,10 +13,10 @@ _ROWS, _COLUMNS = 3, 12
 class CountryNet(nn.Module):
     """Straightened crops (N, 3, 24, 94) RGB, ``(value - 127.5) / 128``, from the detector -> logits (N, K + G).
 
-    The first K columns are for `DESIGNS`, the last G for `GROUNDS`.
+    The first K columns are for `DESIGNS`, the last G for `GROUNDS`. ``designs``: K.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, designs: int = len(DESIGNS)) -> None:
         super().__init__()
         self.features = nn.Sequential(
             ConvNorm(3, 24, 2),  # (N, 24, 12, 47)
@@ -26,7 +26,7 @@ class CountryNet(nn.Module):
             Residual(64),
         )
         size = 64 * _ROWS * _COLUMNS
-        self.head = nn.Sequential(nn.Linear(size, 96), nn.ReLU(), nn.Linear(96, len(DESIGNS)))
+        self.head = nn.Sequential(nn.Linear(size, 96), nn.ReLU(), nn.Linear(96, designs))
         self.ground = nn.Sequential(nn.Linear(size, 24), nn.ReLU(), nn.Linear(24, len(GROUNDS)))
 
     def forward(self, crops: Tensor) -> Tensor:

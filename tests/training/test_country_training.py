@@ -11,14 +11,14 @@ from plate_nets.common.errors import DatasetError, SchemeError
 from plate_nets.countries import load_scheme, load_schemes
 from plate_nets.countries.designs import CLASSES, DESIGNS, GROUNDS, UNKNOWN, design_of, ground_of
 from plate_nets.evaluation.dataset import load_dataset
-from plate_nets.networks.checkpoint import load_weights
+from plate_nets.networks.checkpoint import load_weights, save_weights
 from plate_nets.networks.country import CountryNet
 from tests.commands import invoke
 from training.__main__ import main
 from training.checkpoint import TrainingState
 from training.country import samples
 from training.country.samples import NOT_KNOWN, CountryBatch, Samples, drawn_formats, load_real
-from training.country.trainer import CountryTrainer, known_crops
+from training.country.trainer import CountryTrainer, country_state, known_crops
 from training.real import Example
 from training.recipe.prepare import prepared
 from training.recipe.recipe import DataSet
@@ -173,3 +173,15 @@ def test_the_design_in_a_scheme_file_must_be_a_name(key: str, tmp_path: Path) ->
     path = write_testland(tmp_path, TESTLAND.replace("[[formats]]", f"[[formats]]\n{key}", 1))
     with pytest.raises(SchemeError, match="design"):
         load_scheme(str(path))
+
+
+def test_a_training_starts_from_weights_with_fewer_designs(tmp_path: Path) -> None:
+    former = CountryNet(len(DESIGNS) - 2)
+    save_weights(former, tmp_path / "country.safetensors", {})
+    state = country_state(torch.device("cpu"), tmp_path / "country.safetensors", 0.99)
+    crops = torch.rand(2, 3, 24, 94)
+    with torch.no_grad():
+        before, after = former.eval()(crops), state.network.eval()(crops)
+    torch.testing.assert_close(after[:, : len(DESIGNS) - 2], before[:, : len(DESIGNS) - 2])
+    torch.testing.assert_close(after[:, len(DESIGNS) - 2 : len(DESIGNS)], before[:, [CLASSES[UNKNOWN]] * 2])
+    torch.testing.assert_close(after[:, len(DESIGNS) :], before[:, len(DESIGNS) - 2 :])

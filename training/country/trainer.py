@@ -11,8 +11,9 @@ from torch.nn import functional
 
 from plate_nets.common.errors import DatasetError
 from plate_nets.countries import PlateScheme
-from plate_nets.countries.designs import CLASSES, DESIGNS
+from plate_nets.countries.designs import CLASSES, DESIGNS, UNKNOWN
 from plate_nets.evaluation.reading_metrics import Share
+from plate_nets.networks.checkpoint import load_weights, read_weights
 from plate_nets.networks.country import CountryNet
 from plate_nets.networks.runtimes.torchscript import forward
 from training.checkpoint import TrainingState
@@ -28,9 +29,27 @@ _SMOOTHED = 0.05
 
 
 def country_state(device: torch.device, weights: Path | None, decay: float) -> TrainingState[CountryNet]:
-    """The state of a training of CountryNet, starting from weights or from nothing."""
-    network: CountryNet = CountryNet().to(device)
-    return TrainingState(ARCHITECTURE, network, decay=decay, weights=weights)
+    """The state of a training of CountryNet, starting from weights or from nothing.
+
+    Raises:
+        WeightsError: the weights are missing, damaged or of another architecture.
+    """
+    network: CountryNet = CountryNet()
+    if weights:
+        network.load_state_dict(_widened(weights))
+    return TrainingState(ARCHITECTURE, network.to(device), decay=decay)
+
+
+def _widened(weights: Path) -> dict[str, Tensor]:
+    """The parameters in a file, which may have fewer designs than today: a new one begins as `UNKNOWN`, as it was."""
+    known = min(len(read_weights(weights).get("head.2.bias", DESIGNS)), len(DESIGNS))
+    former = CountryNet(known)
+    load_weights(former, weights)
+    parameters = former.state_dict()
+    for name in ("head.2.weight", "head.2.bias"):
+        rows = parameters[name]
+        parameters[name] = torch.cat((rows, *[rows[CLASSES[UNKNOWN]][None]] * (len(DESIGNS) - known)))
+    return parameters
 
 
 class CountryTrainer(Trainer[TrainingState[CountryNet], CountryBatch, CountryBatch]):
@@ -51,7 +70,7 @@ class CountryTrainer(Trainer[TrainingState[CountryNet], CountryBatch, CountryBat
     def figures(self, known: CountryBatch) -> dict[str, float]:
         """The share of plates whose design is found, and of those whose ground is, if known."""
         found = shares(known, forward(self.state.average, known.crops, self.device))
-        return {kind: share.value for kind, share in found.items()}
+        return {kind: share.value for kind, share in found.items() if share.count}
 
 
 def shares(known: CountryBatch, logits: NDArray[np.float32]) -> dict[str, Share]:
