@@ -126,13 +126,19 @@ def test_the_loss_is_smallest_for_agreeing_right_votes() -> None:
     assert best < divided < wrong
 
 
+def without_corners(folder: Path) -> None:
+    rows = [line.split(",")[:6] for line in (folder / "labels.csv").read_text(encoding="utf-8").splitlines()]
+    (folder / "labels.csv").write_text("".join(",".join(row) + "\n" for row in rows), encoding="utf-8")
+
+
 def test_a_recipe_trains_the_corners_and_the_head_and_measures(tmp_path: Path, dataset: Path) -> None:
     data = tmp_path / "data"
     for name in ("one", "two"):
         shutil.copytree(dataset, data / name)
+    without_corners(shutil.copytree(dataset, data / "boxes"))
     recipe = tmp_path / "tiny.toml"
     recipe.write_text(
-        'network = "corners"\ndata.one = {}\ndata.two.use = "check"\n'
+        'network = "corners"\ndata.one = {}\ndata.boxes.held_out = 0.5\ndata.two.use = "check"\n'
         "schedule = { steps = 2, batch = 4, every = 2 }\nplate_head = { rendered = 2, epochs = 1 }\n"
         'quantization = { pictures = ["one"], count = 2 }\nchecks.two.near = 0.0\n'
     )
@@ -140,7 +146,8 @@ def test_a_recipe_trains_the_corners_and_the_head_and_measures(tmp_path: Path, d
     assert done.exit_code == 0, done.output
     weights = tmp_path / "run" / "weights" / "corners.safetensors"
     said = read_metadata(weights)
-    assert (said["recipe"], said["steps"], said["data"]) == ("tiny", "2", "one") and "windows" in said["plate head"]
+    assert (said["recipe"], said["steps"], said["data"]) == ("tiny", "2", "one, boxes")
+    assert "windows" in said["plate head"]
     assert RANGES in said
     NETWORKS["corners"].load(main_scheme(), weights)
     assert "<td>two<td>4<td>" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8").replace("\n", "")

@@ -27,7 +27,7 @@ from training.checkpoint import TrainingState
 from training.corners.plate_head import teach_head
 from training.corners.samples import Samples as CornerSamples
 from training.corners.samples import load_sources
-from training.corners.trainer import CornerTrainer, corner_state, errors_on, load_corners
+from training.corners.trainer import CornerTrainer, LabelledCorners, corner_state, errors_on, load_corners
 from training.country.samples import Samples as CountrySamples
 from training.country.samples import load_real
 from training.country.trainer import CountryTrainer, country_state, drawn_plates, known_crops, shares
@@ -234,7 +234,7 @@ class CornersTask(Task[CornersRecipe]):
         logging.info("%d plates with corners", len(sources))
         mixture = self.recipe.mixture
         samples = CornerSamples(sources, chances, batch=schedule.batch, seed=schedule.seed, mixture=mixture)
-        return CornerTrainer(state, samples, {name: load_corners(each) for name, each in self.choosing.items()}, **how)
+        return CornerTrainer(state, samples, _with_corners(self.choosing), **how)
 
     def finish(self, weights: Path, found: Findings) -> Mapping[str, Measured]:
         """Teach the head, measure the ranges for int8, and find corners."""
@@ -246,9 +246,14 @@ class CornersTask(Task[CornersRecipe]):
             logging.info(teach_head(learnt, file, head.rendered, head.epochs))
         self.quantize(file, CORNERS.name, found)
         load_weights(network, file)
-        of_sets = {name: errors_on(network, load_corners(each)) for name, each in held_out(self.examples).items()}
+        of_sets = {name: errors_on(network, each) for name, each in _with_corners(held_out(self.examples)).items()}
         near = {name: Share(int((each.max(axis=1) < NEAR).sum()), len(each)) for name, each in of_sets.items()}
         return {name: Measured({"near": share}, []) for name, share in near.items()}
+
+
+def _with_corners(sets: Mapping[str, Sequence[Example]]) -> dict[str, list[LabelledCorners]]:
+    """The labelled corners of each data set that has some."""
+    return {name: found for name, each in sets.items() if (found := load_corners(each))}
 
 
 class DetectorTask(Task[DetectorRecipe]):
