@@ -20,6 +20,7 @@ import typer
 from rich.console import Console
 
 from plate_nets.cli.batch import batch
+from plate_nets.cli.compare import compare
 from plate_nets.cli.evaluate import evaluate
 from plate_nets.cli.events import events, export
 from plate_nets.cli.frigate import frigate
@@ -45,6 +46,7 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     learn,
     swap,
     evaluate,
+    compare,
 )
 
 FAILED = 2
