@@ -55,8 +55,11 @@ class Comparison:
 
     @property
     def differences(self) -> list[Difference]:
-        """Each once, most frequent first."""
-        return sorted(self._differences.values(), key=lambda each: -each.count)
+        """Each once, those with two texts first, then the most certain."""
+        return sorted(
+            self._differences.values(),
+            key=lambda each: (not (each.ours and each.theirs), -max(each.confidence if each.ours else 0, each.score)),
+        )
 
     def add(self, reader: str, source: str, frame: Frame, ours: Sequence[Plate], theirs: Sequence[OtherPlate]) -> None:
         """Compare what we and another reader found in a frame (H, W, 3) BGR of a source."""
