@@ -8,7 +8,7 @@ import typer
 
 from training import loop
 from training.command import errors_in_one_line
-from training.recipe.recipe import load_recipe
+from training.recipe.load import load_recipe
 from training.recipe.run import WEIGHTS, run
 
 

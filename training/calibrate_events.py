@@ -12,8 +12,9 @@ from plate_nets.cameras.fusion import FusionSettings
 from plate_nets.cameras.stay import CarSettings
 from plate_nets.countries import MAIN_SCHEME, load_scheme
 from plate_nets.evaluation.calibration import log_loss
+from plate_nets.evaluation.clips import at_rate, find_clips, read_clip
 from plate_nets.evaluation.evidence import evidence_path, stored_or_read
-from plate_nets.evaluation.video import VideoOutcome, at_rate, find_clips, judge, read_clip
+from plate_nets.evaluation.video import VideoOutcome, judge
 from plate_nets.recognition.local import LocalReader
 from training.command import errors_in_one_line
 

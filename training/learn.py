@@ -17,19 +17,10 @@ from plate_nets.countries import PlateScheme, load_scheme, load_schemes
 from plate_nets.networks.checkpoint import WEIGHTS
 from training import loop
 from training.real import Example, readable
+from training.recipe.load import BUILT_IN, load_recipe
 from training.recipe.measure import Measured, TrainedReader, measure_reader
 from training.recipe.prepare import PREPARED, held_out, prepare
-from training.recipe.recipe import (
-    BUILT_IN,
-    DRAWN,
-    PACKAGE,
-    Calibration,
-    DataSet,
-    Quantization,
-    ReaderRecipe,
-    Schedule,
-    load_recipe,
-)
+from training.recipe.recipe import DRAWN, PACKAGE, Calibration, DataSet, Quantization, ReaderRecipe, Schedule
 from training.recipe.run import WEIGHTS as LEARNT
 from training.recipe.run import run
 

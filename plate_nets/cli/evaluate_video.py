@@ -33,16 +33,9 @@ def evaluate_video(
 
         import plate_nets.cameras.cars  # noqa: F401
     with needs("evaluate", "--video"):
+        from plate_nets.evaluation.clips import at_rate, count_frames, find_clips, read_clip
         from plate_nets.evaluation.evidence import evidence_path, stored_or_read
-        from plate_nets.evaluation.video import (
-            VideoOutcome,
-            at_rate,
-            count_frames,
-            find_clips,
-            fused_shares,
-            judge,
-            read_clip,
-        )
+        from plate_nets.evaluation.video import VideoOutcome, fused_shares, judge
         from plate_nets.evaluation.video_report import print_video, video_figures
     console = Console(stderr=str(json_file) == "-")
     outcomes = {name: VideoOutcome() for name in map(str.strip, rates.split(","))}

@@ -13,12 +13,9 @@ from itertools import groupby, product
 from typing import TypeVar
 
 from plate_nets.common.errors import SchemeError
-from plate_nets.countries.drawing import PlateDrawing
+from plate_nets.countries.automaton import Successors
+from plate_nets.countries.synthesis import SynthesisTexts
 
-MOST_WORK = 300_000
-"""Limit for building the automaton of all formats, see `Successors.explore`: a second or two. Russia's takes 262."""
-_WIDE = 16
-"""How many of the widest rests of a text each other one is compared with."""
 _REMEMBERED = 1024
 """For how many texts a scheme remembers the formats that they fit."""
 
@@ -70,91 +67,6 @@ class Fit:
     format: PlateFormat
     patterns: tuple[str, ...]
     parts: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Codes:
-    """The texts that synthesis prefers for a part: codes with equal neighbours, and codes in use; empty: any."""
-
-    repeated: tuple[str, ...]
-    issued: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class SynthesisTexts:
-    """The distribution of rendered texts, for training.
-
-    ``shares``: the share of each format, by name, 0..1.
-    ``ways``: by format and pattern, the share of a part's pattern, 0..1; the part's first pattern has the rest.
-    ``codes``: by pattern of a part.
-    ``drawings``: the designs of plates, by format; plates without any get random designs.
-    """
-
-    shares: Mapping[str, float]
-    ways: Mapping[str, Mapping[str, float]]
-    codes: Mapping[str, Codes]
-    drawings: Mapping[str, tuple[PlateDrawing, ...]] = field(default_factory=dict)
-
-
-Rest = frozenset[tuple[frozenset[str], ...]]
-"""The possible rests of a text: the symbols that may stand at each place."""
-
-
-class Successors:
-    """The possible next symbols, by state: class of a symbol -> next state; the empty text is at `start`.
-
-    An automaton of the patterns' prefixes, built on demand. Thread-safe.
-    """
-
-    def __init__(self, patterns: Rest, alphabet: str) -> None:
-        # A state is the set of possible rests (the derivative of the patterns by a prefix, Brzozowski 1964)
-        self.start = _widest(patterns)
-        self._alphabet = alphabet
-        self._known = {self.start: self.start}
-        self._rows: dict[Rest, Mapping[int, Rest]] = {}
-
-    def __getitem__(self, state: Rest) -> Mapping[int, Rest]:
-        row = self._rows.get(state)
-        if row is None:
-            row = self._rows[state] = dict(self._row(state))
-        return row
-
-    def explore(self, most_work: int) -> None:
-        """Build all states.
-
-        Raises:
-            SchemeError: it takes more than ``most_work``, the possible rests times the different states after them.
-        """
-        work, waiting, seen = 0, [self.start], {self.start}
-        for state in waiting:  # grows in the loop
-            following = set(self[state].values())
-            work += len(state) * len(following)
-            if work > most_work:
-                raise SchemeError(f"an automaton of more than {len(seen)} states")
-            waiting += following - seen
-            seen |= following
-
-    def _row(self, state: Rest) -> Iterator[tuple[int, Rest]]:
-        tails: dict[frozenset[str], set[tuple[frozenset[str], ...]]] = defaultdict(set)
-        for symbols, *tail in filter(None, state):
-            tails[symbols].add(tuple(tail))
-        for index, symbol in enumerate(self._alphabet):
-            after: Rest = frozenset().union(*(rests for symbols, rests in tails.items() if symbol in symbols))
-            if after and after not in self._known:
-                widest = _widest(after)
-                self._known[after] = self._known.setdefault(widest, widest)  # one object, so one computation of a hash
-            if after:
-                yield index, self._known[after]
-
-
-def _widest(rests: Rest) -> Rest:
-    """Without the rests that a wider one includes. Formats of different countries often include each other."""
-    kept: dict[int, list[tuple[frozenset[str], ...]]] = defaultdict(list)
-    for rest in sorted(rests, key=lambda rest: -sum(map(len, rest))):
-        same = kept[len(rest)]
-        if not any(all(map(frozenset.issubset, rest, wide)) for wide in same[:_WIDE]):
-            same.append(rest)
-    return frozenset(rest for same in kept.values() for rest in same)
 
 
 @dataclass(frozen=True)

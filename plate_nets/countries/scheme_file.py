@@ -10,8 +10,10 @@ from unicodedata import category
 
 from plate_nets.common.errors import InputError, SchemeError
 from plate_nets.common.intake.toml_file import read_toml
+from plate_nets.countries.automaton import MOST_WORK
 from plate_nets.countries.drawing import read_drawings
-from plate_nets.countries.scheme import MOST_WORK, Codes, PlateFormat, PlateScheme, SynthesisTexts, joined
+from plate_nets.countries.scheme import PlateFormat, PlateScheme, joined
+from plate_nets.countries.synthesis import Codes, SynthesisTexts
 from plate_nets.countries.table import Table
 from plate_nets.types import STEPS
 

@@ -4,37 +4,23 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from math import inf
-from pathlib import Path
 
-import av
-import cv2
 import motmetrics
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.cameras.address import SourceAddress
 from plate_nets.cameras.cars import CarEvents
-from plate_nets.cameras.cuts import Cuts
-from plate_nets.cameras.decoding import DecodingSettings, decode
-from plate_nets.cameras.frames import VideoFrame
 from plate_nets.cameras.fusion import Fusion, FusionSettings, View, view
 from plate_nets.cameras.plate_events import Camera
-from plate_nets.cameras.regions import Regions
 from plate_nets.cameras.stay import CarSettings
-from plate_nets.common.errors import DatasetError, InputError, SourceError
-from plate_nets.common.intake.video import open_video
 from plate_nets.countries import PlateScheme
-from plate_nets.evaluation.dataset import csv_rows
+from plate_nets.evaluation.clips import Clip
 from plate_nets.evaluation.event_scores import FinalText
 from plate_nets.evaluation.evidence import ReadFrame
-from plate_nets.evaluation.video_truth import TrueFrame, TruePlate, load_truth
+from plate_nets.evaluation.video_truth import TrueFrame, TruePlate
 from plate_nets.events.event import Heading, PlateEvent
 from plate_nets.recognition.overlap import iou
-from plate_nets.recognition.reader import FrameLimits, Reader
-from plate_nets.types import Box, Frame, Plate
-
-SUFFIXES = (".mp4", ".mkv", ".mov", ".avi", ".ts")
+from plate_nets.types import Box, Plate
 
 LEAST_HEIGHT = 12.0
 """px; plates below it are unreadable (`training.synthesis.camera`), and no system is expected to read them."""
@@ -45,19 +31,6 @@ _GROWN = 1.25
 """Factor by which a true plate must grow or shrink from first to last sight for its heading to be certain."""
 LEAST_IOU = 0.3
 """Minimum overlap with the true box for a box to belong to this plate."""
-
-
-@dataclass(frozen=True)
-class Clip:
-    """A clip and what is known of it: each frame (``truth``), or only the texts of its cars.
-
-    ``doubtful``: texts that no person is sure of; their cars do not count.
-    """
-
-    path: Path
-    truth: tuple[TrueFrame, ...]
-    texts: frozenset[str]
-    doubtful: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -112,83 +85,6 @@ class VideoOutcome:
             return None
         summary = motmetrics.metrics.create().compute_many(self.tracks, metrics=["idf1"], generate_overall=True)
         return float(summary["idf1"]["OVERALL"])
-
-
-def find_clips(video: Path, truth: Path | None) -> list[Clip]:
-    """A clip with its truth file, or a folder of clips -> the clips with what is known of them.
-
-    In a folder, the truth is either a *.jsonl beside each clip or a row ``file,text`` in labels.csv; if that has a
-    column ``sure``, cars with 0 in it do not count.
-
-    Raises:
-        DatasetError: there is no clip, or nothing is known of one.
-    """
-    if not video.is_dir():
-        return [_labelled(video, load_truth(truth or video.with_suffix(".jsonl")))]
-    texts: defaultdict[str, set[str]] = defaultdict(set)
-    sure: defaultdict[str, set[str]] = defaultdict(set)
-    labels = video / "labels.csv"
-    if labels.is_file():
-        for _, row in csv_rows(labels, ("file", "text")):
-            texts[row["file"]].add(row["text"])
-            if row.get("sure") != "0":
-                sure[row["file"]].add(row["text"])
-    clips = []
-    for path in sorted(each for each in video.iterdir() if each.suffix.lower() in SUFFIXES):
-        if path.name in texts:
-            known = frozenset(texts[path.name])
-            clips.append(Clip(path, (), known, known - sure[path.name]))
-        else:
-            clips.append(_labelled(path, load_truth(path.with_suffix(".jsonl"))))
-    if not clips:
-        raise DatasetError(f"{video}: contains no video; expected {', '.join(SUFFIXES)}")
-    return clips
-
-
-def read_clip(path: Path, reader: Reader, rates: Sequence[float] = (inf,)) -> Iterator[ReadFrame]:
-    """Read the plates of the frames that one of the rates (frames per second) takes; the other frames have none.
-
-    Raises:
-        InputError: it does not open as a video.
-    """
-    cuts = Cuts()
-    clocks = [Clock(rate) for rate in rates]
-    for time, frame in _frames(path):
-        cut = cuts.at(np.asarray(cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY), np.uint8))
-        h, w = frame.shape[:2]
-        taken = [clock.takes(time) for clock in clocks]
-        plates = Regions().select(reader.read(frame, evidence=True), (h, w)) if any(taken) else ()
-        yield ReadFrame(time, tuple(plates), cut)
-
-
-def count_frames(path: Path) -> int | None:
-    """The number of frames that a clip declares; None if it declares none."""
-    try:
-        with open_video(path, FrameLimits().max_pixels) as container:
-            return container.streams.video[0].frames or None
-    except (OSError, IndexError, av.error.FFmpegError) as error:
-        raise InputError(f"{path}: expected a video, got {error}") from error
-
-
-@dataclass
-class Clock:
-    """When a reader at this many frames per second takes the next frame: as soon as it is free."""
-
-    rate: float
-    _due: float = -inf
-
-    def takes(self, time: float) -> bool:
-        """Whether it takes the frame at this time (seconds)."""
-        if time < self._due - 1e-6:
-            return False
-        self._due = max(self._due, time) + 1 / self.rate
-        return True
-
-
-def at_rate(frames: Sequence[ReadFrame], rate: float) -> list[int]:
-    """The numbers of the frames that a reader at this many frames per second takes."""
-    clock = Clock(rate)
-    return [index for index, frame in enumerate(frames) if clock.takes(frame.time)]
 
 
 def judge(
@@ -342,20 +238,6 @@ _SINGLE: dict[str, Callable[[Sequence[Plate]], str]] = {
 }
 """Methods that choose one of the frames' own readings."""
 _FUSED = "fused"
-
-
-def _labelled(path: Path, truth: Sequence[TrueFrame]) -> Clip:
-    return Clip(path, tuple(truth), frozenset(plate.text for frame in truth for plate in frame.plates))
-
-
-def _frames(path: Path) -> Iterator[tuple[float, Frame]]:
-    try:
-        for decoded in decode(SourceAddress("file", str(path)), DecodingSettings(), lambda _: None, lambda _: None):
-            time = decoded.time or 0.0
-            frame = VideoFrame(decoded.picture, time, time, time, decoded.pixel)
-            yield time, frame.stretch.frame(frame.bgr())
-    except SourceError as error:
-        raise InputError(f"{path}: expected a video, got {error}") from error
 
 
 def _readable(plate: TruePlate) -> bool:

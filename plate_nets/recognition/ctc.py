@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plate_nets.countries import PlateScheme
-from plate_nets.countries.scheme import Rest
+from plate_nets.countries.automaton import Rest
 from plate_nets.types import STEPS, Logits
 
 _NEGLIGIBLE = 1e-4

@@ -40,7 +40,7 @@ from tests.receiver import Receiver
 from tests.rtsp import RtspCamera
 from tests.serve import Served
 from tests.waiting import eventually
-from training.recipe.recipe import load_recipe
+from training.recipe.load import load_recipe
 
 pytestmark = pytest.mark.timeout(1800)
 

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from plate_nets.common.errors import DatasetError, InputError
 from plate_nets.countries import main_scheme
-from plate_nets.evaluation.video import find_clips
+from plate_nets.evaluation.clips import find_clips
 from plate_nets.evaluation.video_truth import load_truth
 from training.synthesis.__main__ import app
 from training.synthesis.drive_by import LIGHTS, DriveBySettings, LightName, film, plan, truth_path, write_drive_by

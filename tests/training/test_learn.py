@@ -17,8 +17,9 @@ from plate_nets.networks.checkpoint import read_metadata
 from plate_nets.networks.registry import NETWORKS
 from plate_nets.networks.runtimes.quantization import RANGES
 from training.learn import Change, Learnt, learn, recipe_for
+from training.recipe.load import load_recipe
 from training.recipe.measure import Measured
-from training.recipe.recipe import drawings, load_recipe
+from training.recipe.recipe import drawings
 from training.synthesis.test_set import write_test_set
 
 

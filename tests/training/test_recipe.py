@@ -15,8 +15,9 @@ from plate_nets.networks.registry import NETWORKS
 from plate_nets.networks.runtimes.quantization import RANGES
 from tests.commands import invoke
 from training.__main__ import main
+from training.recipe.load import BUILT_IN, load_recipe
 from training.recipe.networks import starts
-from training.recipe.recipe import BUILT_IN, Part, Recipe, drawings, load_recipe
+from training.recipe.recipe import Part, Recipe, drawings
 from training.synthesis.test_set import write_test_set
 
 RECIPE = """\

@@ -10,7 +10,7 @@ import numpy as np
 
 from plate_nets.common.errors import InputError
 from plate_nets.countries import PlateScheme
-from plate_nets.countries.scheme import Codes
+from plate_nets.countries.synthesis import Codes
 
 REPEATED_SHARE, ISSUED_SHARE = 0.2, 0.55
 """For parts with codes: the share of codes with equal neighbours, and of codes in use; the rest is any code."""

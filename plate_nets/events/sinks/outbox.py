@@ -5,7 +5,7 @@ import json
 import logging
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
@@ -16,6 +16,7 @@ from plate_nets.common.atomic_files import whole_file
 from plate_nets.common.errors import InputError, SinkError
 from plate_nets.events.event import PlateEvent
 from plate_nets.events.sinks.base import Notes, Record
+from plate_nets.events.sinks.outbox_file import SCHEMA, save_readable
 from plate_nets.events.sinks.sqlite_file import LOGS, Kind, SqliteFile, is_damage, reason
 
 MAX_BYTES = 256 << 20
@@ -23,25 +24,7 @@ MAX_BYTES = 256 << 20
 _SHARE_DROPPED = 20
 """One in this many records is dropped at once when there is no room."""
 
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS records (
-    sequence  INTEGER PRIMARY KEY AUTOINCREMENT,
-    id        TEXT NOT NULL,
-    revision  INTEGER NOT NULL,
-    camera_id TEXT NOT NULL,
-    matches   INTEGER NOT NULL,
-    final     INTEGER NOT NULL,
-    document  TEXT NOT NULL
-) STRICT;
-CREATE INDEX IF NOT EXISTS records_by_id ON records (id, revision);
-CREATE TABLE IF NOT EXISTS cursors (
-    sink     TEXT PRIMARY KEY,
-    sequence INTEGER NOT NULL,
-    dropped  INTEGER NOT NULL DEFAULT 0,
-    notes    TEXT NOT NULL DEFAULT ''
-) STRICT;
-"""
-_KIND = Kind("outbox", frozenset(("records", "cursors")), _SCHEMA)
+_KIND = Kind("outbox", frozenset(("records", "cursors")), SCHEMA)
 
 _log = logging.getLogger(__name__)
 
@@ -261,7 +244,7 @@ class Outbox:
         if not exists and self._path.exists():
             raise SinkError(f"outbox {self._path}: {why}, and another file is in its place; move that away")
         with whole_file(self._path) as fresh:
-            saved = _save(self._file.database, fresh, self._newest)
+            saved = save_readable(self._file.database, fresh, self._newest)
             kept = f"; the old file was moved to {self._set_aside()}" if exists else ""
         self._file.remove_logs()
         try:
@@ -335,36 +318,3 @@ class _SinkNotes(Notes):
     def write(self, text: str) -> None:
         change = "UPDATE cursors SET notes = ? WHERE sink = ?"
         self._outbox._work(lambda database: database.execute(change, (text, self._sink)))
-
-
-def _save(damaged: sqlite3.Connection, path: Path, newest: int) -> int:
-    """Copy the readable records and cursors into a new file, continuing the sequence -> how many records."""
-    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as fresh:
-        fresh.executescript(f"BEGIN; {_SCHEMA}")
-        columns = "sequence, id, revision, camera_id, matches, final, document"
-        saved = 0
-        for row in _readable(damaged, f"SELECT {columns} FROM records WHERE sequence = ? AND json_valid(document)"):
-            with contextlib.suppress(sqlite3.IntegrityError):  # a value of another type
-                fresh.execute(f"INSERT INTO records ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?)", row)
-                saved += 1
-        ((newest,),) = fresh.execute("SELECT max(?, coalesce(max(sequence), 0)) FROM records", (newest,))
-        with contextlib.suppress(sqlite3.Error):
-            cursors = damaged.execute(
-                "SELECT sink, min(sequence, ?), dropped, notes FROM cursors", (newest,)
-            ).fetchall()
-            fresh.executemany("INSERT INTO cursors VALUES (?, ?, ?, ?)", cursors)
-        fresh.execute("INSERT OR REPLACE INTO sqlite_sequence (rowid, name, seq) VALUES (1, 'records', ?)", (newest,))
-        fresh.execute("COMMIT")
-    return saved
-
-
-def _readable(damaged: sqlite3.Connection, query: str) -> Iterator[tuple[object, ...]]:
-    """The readable records; a damaged page is approached from both sides."""
-    found: set[int] = set()
-    for order in ("ASC", "DESC"):
-        with contextlib.suppress(sqlite3.Error):
-            for (sequence,) in damaged.execute(f"SELECT sequence FROM records NOT INDEXED ORDER BY sequence {order}"):
-                found.add(sequence)
-    for sequence in sorted(found):
-        with contextlib.suppress(sqlite3.Error):
-            yield from damaged.execute(query, (sequence,))

@@ -1,13 +1,10 @@
 """A server as a context manager: start it, wait until it is ready, know when it ends, stop it."""
 
-import contextlib
 import json
-import math
 import os
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import weakref
 from collections.abc import Callable, Collection, Sequence
@@ -16,7 +13,7 @@ from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Literal
+from typing import Literal
 
 import psutil
 
@@ -24,9 +21,10 @@ from plate_nets.common.control_key import check_key, new_key, restrictions
 from plate_nets.common.errors import ServerStartError
 from plate_nets.networks.runtimes.networks import default_repository
 from plate_nets.triton.server.faults import last_words, loaded, reason, refused
-from plate_nets.triton.server.guard import ENVIRONMENTS, clean
+from plate_nets.triton.server.guard import clean
 from plate_nets.triton.server.installation import PACKAGE, PROGRAM, Installation, ServerKind, find_installation
-from plate_nets.triton.server.log_copy import LogCopy
+from plate_nets.triton.server.leftovers import kill_named, remove_abandoned_environments
+from plate_nets.triton.server.log import ServerLog
 from plate_nets.triton.server.plan import Plan, plan_server
 from plate_nets.triton.server.ports import LOOPBACK, accepts, choose_ports, is_free, is_ready
 from plate_nets.triton.server.repository import check_converted, needed_models
@@ -38,10 +36,6 @@ _GUARD = PACKAGE / "triton" / "server" / "guard.py"
 _START_ATTEMPTS = 5
 _PATIENCE = 3.0
 """Seconds after which a start says what it waits for."""
-STANDARD_ERROR = Path("-")
-_STDERR = 2
-_KILLED_WITHIN = 5.0
-_LONGEST_LOG = 16 << 20
 _LOOPBACK_NETWORK = "127."
 _ALL = "0.0.0.0"
 _PASSING = ("already in use", "is not healthy")
@@ -118,15 +112,13 @@ class EmbeddedTriton:
         ]
         self._requested_ports = {"http": http_port, "grpc": grpc_port, "metrics": metrics_port}
         self._ports = dict(self._requested_ports)
-        self._log = log
+        self._log_path = log
         self._start_timeout = start_timeout
         self._exit_timeout = exit_timeout
         self._slow: Callable[[str], None] | None = None
         self._guard: subprocess.Popen[bytes] | None = None
         self._plan: Plan | None = None
-        self._log_file: BinaryIO | None = None
-        self._log_start = 0
-        self._log_copy: LogCopy | None = None
+        self._log: ServerLog | None = None
 
     @cached_property
     def models(self) -> tuple[str, ...]:
@@ -223,14 +215,14 @@ class EmbeddedTriton:
         guard, self._guard = self._guard, None
         if guard is None:
             return
-        assert guard.stdin is not None and self._plan is not None and self._log_file is not None
+        assert guard.stdin is not None and self._plan is not None and self._log is not None
         guard.stdin.close()
         guard.send_signal(signal.SIGCONT)  # a stopped process would not see the closed pipe
         if guard.wait() < 0:  # killed, which took the server with it, but not the server's stubs
             kill_named(self._plan.region_prefix)
         clean(Path(self._plan.folder), self._plan.region_prefix, self._plan.planned)
-        self._log_file.close()
-        self._plan = self._log_file = None
+        self._log.close()
+        self._plan = self._log = None
 
     def restart(self) -> None:
         """Stop what is left of the server and start it again on the same ports, with the same key.
@@ -253,17 +245,12 @@ class EmbeddedTriton:
 
     def log_text(self) -> str:
         """The server's log so far, or its newest part if it goes to standard error; empty if it is not running."""
-        if self._log_copy is not None:
-            self._log_copy.drain()
+        if self._log is not None:
+            self._log.drain()
         return self._log_so_far()
 
     def _log_so_far(self) -> str:
-        if self._log_file is None:
-            return ""
-        if self._log_copy is not None:
-            return self._log_copy.text()
-        size = os.fstat(self._log_file.fileno()).st_size
-        return os.pread(self._log_file.fileno(), size - self._log_start, self._log_start).decode("utf-8", "replace")
+        return self._log.text() if self._log is not None else ""
 
     def _named_log(self) -> str:
         assert self._plan is not None
@@ -271,24 +258,8 @@ class EmbeddedTriton:
 
     def trim_log(self) -> None:
         """Truncate a long log that has no name, because no logrotate can handle it."""
-        if self._log is not None or self._log_file is None:
-            return
-        if os.fstat(self._log_file.fileno()).st_size > _LONGEST_LOG:
-            os.ftruncate(self._log_file.fileno(), 0)
-
-    def _open_log(self) -> BinaryIO:
-        self._log_copy = None
-        if self._log == STANDARD_ERROR:
-            self._log_copy = LogCopy(_STDERR)
-            return self._log_copy.file
         if self._log is not None:
-            return self._log.open("ab+")
-        import fcntl  # as in guard.py
-
-        # Without a name it disappears when the last process closes it
-        file = tempfile.TemporaryFile("wb+")  # noqa: SIM115
-        fcntl.fcntl(file, fcntl.F_SETFL, fcntl.fcntl(file, fcntl.F_GETFL) | os.O_APPEND)  # for trim_log
-        return file
+            self._log.trim()
 
     def _model_control(self) -> list[str]:
         found = [[each.parent.name for each in repository.glob("*/config.pbtxt")] for repository in self._repositories]
@@ -314,20 +285,15 @@ class EmbeddedTriton:
             self.control_key,
             self._choices,
         )
-        try:
-            self._log_file = self._open_log()
-        except OSError as error:
-            raise ServerStartError(f"the server's log {self._log or ''}: {error.strerror}") from error
-        self._log_start = 0 if self._log_copy else os.fstat(self._log_file.fileno()).st_size
+        self._log = ServerLog(self._log_path)
         self._guard = subprocess.Popen(
             [sys.executable, "-I", "-S", str(_GUARD)],
             stdin=subprocess.PIPE,
-            stdout=self._log_file,
+            stdout=self._log.file,
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-        if self._log_copy is not None:
-            self._log_file.close()  # the server holds the other end
+        self._log.handed_over()
         assert self._guard.stdin is not None
         self._guard.stdin.write(json.dumps(asdict(self._plan)).encode() + b"\n")
         self._guard.stdin.flush()
@@ -374,26 +340,3 @@ def model_control_options(control: ModelControl, load: Collection[str], existing
     if control == "none" and set(load) == set(existing):
         return ["--model-control-mode=none"]
     return ["--model-control-mode=explicit", *(f"--load-model={name}" for name in load)]
-
-
-def remove_abandoned_environments() -> None:
-    """Remove Triton's empty folders in /tmp that are older than any server, left by killed servers and guards."""
-    found = psutil.process_iter(["name", "create_time"])
-    oldest = min((each.info["create_time"] for each in found if each.info["name"] == PROGRAM), default=math.inf)
-    for environment in ENVIRONMENTS.glob("python_env_*"):
-        with contextlib.suppress(OSError):  # it is not empty, or not ours
-            if environment.stat().st_mtime < oldest:
-                environment.rmdir()
-
-
-def kill_named(prefix: str) -> None:
-    """Kill the processes that have the unique ``prefix`` in their command line, and wait for them."""
-    named = []
-    for process in psutil.process_iter():
-        try:
-            if any(prefix in word for word in process.cmdline()):
-                process.kill()
-                named.append(process)
-        except psutil.Error:
-            continue
-    psutil.wait_procs(named, timeout=_KILLED_WITHIN)

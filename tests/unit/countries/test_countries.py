@@ -4,7 +4,7 @@ import pytest
 
 from plate_nets.common.errors import SchemeError
 from plate_nets.countries import PlateScheme, joined, load_scheme, load_schemes
-from plate_nets.countries.scheme import MOST_WORK
+from plate_nets.countries.automaton import MOST_WORK
 from tests.schemes import SHIPPED
 
 ANY = {"latin", "scripts"}

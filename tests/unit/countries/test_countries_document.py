@@ -10,7 +10,8 @@ from plate_nets.contract import reader_of
 from plate_nets.countries import load_scheme
 from plate_nets.recognition.health import known_picture
 from tests.paths import ROOT
-from training.recipe.recipe import ReaderRecipe, load_recipe
+from training.recipe.load import load_recipe
+from training.recipe.recipe import ReaderRecipe
 from training.synthesis import synthesize
 
 DOCUMENT = (ROOT / "docs" / "how-to" / "countries.md").read_text(encoding="utf-8")

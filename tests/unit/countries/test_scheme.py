@@ -9,7 +9,8 @@ import pytest
 
 from plate_nets.common.errors import SchemeError
 from plate_nets.countries import joined, load_scheme, load_schemes, main_scheme
-from plate_nets.countries.scheme import PlateScheme, Rest
+from plate_nets.countries.automaton import Rest
+from plate_nets.countries.scheme import PlateScheme
 from tests.schemes import TESTLAND, make_testland, write_testland
 from training.synthesis.texts import sample_text
 

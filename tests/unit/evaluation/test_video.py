@@ -10,17 +10,9 @@ from typer.testing import CliRunner
 from plate_nets.cli import app
 from plate_nets.common.errors import DatasetError
 from plate_nets.countries import main_scheme
+from plate_nets.evaluation.clips import Clip, at_rate, count_frames, find_clips, read_clip
 from plate_nets.evaluation.evidence import ReadFrame
-from plate_nets.evaluation.video import (
-    Clip,
-    VideoOutcome,
-    at_rate,
-    count_frames,
-    find_clips,
-    fused_shares,
-    judge,
-    read_clip,
-)
+from plate_nets.evaluation.video import VideoOutcome, fused_shares, judge
 from plate_nets.evaluation.video_truth import TrueFrame, TruePlate, load_truth
 from plate_nets.types import Frame, Plate
 from tests.unit.cameras.traffic import plate

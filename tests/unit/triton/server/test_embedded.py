@@ -19,10 +19,11 @@ import pytest
 
 from plate_nets.common.errors import InputError, MissingExtra, ServerStartError
 from plate_nets.contract import MODELS
-from plate_nets.triton.server import EmbeddedTriton, installation, plan, start_watch
+from plate_nets.triton.server import EmbeddedTriton, installation, leftovers, plan, start_watch
 from plate_nets.triton.server import embedded as server_module
 from plate_nets.triton.server.faults import ending, reason, refused
 from plate_nets.triton.server.installation import PROGRAM, find_installation, wheel
+from plate_nets.triton.server.log import STANDARD_ERROR
 from plate_nets.triton.server.plain_folder import python_environment, python_links, python_texts
 from plate_nets.triton.server.ports import choose_ports, is_free
 from plate_nets.triton.server.repository import check_converted
@@ -361,12 +362,12 @@ def test_empty_folders_of_ended_servers_are_removed(tmp_path: Path, monkeypatch:
     (packed / "library").touch()
     for folder in (old, packed):
         os.utime(folder, (1, 1))
-    monkeypatch.setattr(server_module, "ENVIRONMENTS", tmp_path)
+    monkeypatch.setattr(leftovers, "ENVIRONMENTS", tmp_path)
     program = tmp_path / PROGRAM
     shutil.copy("/bin/sleep", program)
     with subprocess.Popen([program, "60"]) as running:
         os.utime(young, (time.time() + 60, time.time() + 60))
-        server_module.remove_abandoned_environments()
+        leftovers.remove_abandoned_environments()
         assert sorted(tmp_path.glob("python_env_*")) == [packed, young]
         running.kill()
 
@@ -411,7 +412,7 @@ sys.stdin.read()
     ("error", "log", "starts"),
     [
         ("failed to load 'lprnet' version 1: Internal: Stub process 'lprnet_0_0' is not healthy.", None, 2),
-        ("failed to load 'lprnet' version 1: Internal: the weights are damaged", server_module.STANDARD_ERROR, 1),
+        ("failed to load 'lprnet' version 1: Internal: the weights are damaged", STANDARD_ERROR, 1),
     ],
 )
 def test_a_server_that_stays_after_a_model_failed_to_load_is_ended(
