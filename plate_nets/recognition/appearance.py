@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plate_nets.common.latin import is_latin
+from plate_nets.contract import SCRIPTS
 from plate_nets.countries import PlateScheme
 from plate_nets.countries.designs import CLASSES, DESIGNS, GROUNDS, UNKNOWN, design_of, grounds_of
 from plate_nets.types import Reading
@@ -30,7 +31,7 @@ _ELSEWHERE = 0.1
 """How often plates of other countries carry a text of this country's format, relative to its own. A guess. None of them
 carries a text in another script."""
 _SURE = 0.5
-"""The minimum probability of a country for it to be named."""
+"""The minimum probability of a country for it to be named, or for a text in Latin letters to be none of its plates."""
 _DECIDED = 0.95
 """From this probability of a design on, the plate's text is one of that country: of 562 right texts of nine countries'
 crops, none was of another country."""
@@ -75,9 +76,12 @@ class Appearance:
     def contradicts(self, reading: Reading, schemes: Sequence[PlateScheme]) -> bool:
         """Whether a reading's text is none of a plate that looks like this one.
 
-        The design may certainly be that of another country, so that a part is not read. A word or a number alone may
-        stand on any sign: it is a text only on what looks like a plate of a country that has such texts.
+        The design may certainly be that of another country, so that a part is not read. What looks like a plate of
+        another script has no text in Latin letters: its own sign is not read. A word or a number alone may stand on any
+        sign: it is a text only on what looks like a plate of a country that has such texts.
         """
+        if self._lacks_its_script(reading.text, schemes):
+            return True
         names = reading.schemes or (reading.scheme,)
         owners = [scheme for scheme in schemes if scheme.name in names]
         if reading.text.isalpha() or reading.text.isdigit():
@@ -85,6 +89,13 @@ class Appearance:
         country = self.decided.partition(" ")[0]
         own = {scheme.country for scheme in owners} - {""}
         return country != "" and country not in own and own <= _COUNTRIES
+
+    def _lacks_its_script(self, text: str, schemes: Sequence[PlateScheme]) -> bool:
+        """Whether a text in Latin letters stands on what looks like a plate of a country with another script."""
+        design = int(self.designs.argmax())
+        country = DESIGNS[design].partition(" ")[0]
+        of_scripts = {scheme.country for scheme in schemes if scheme.trained_as == SCRIPTS}
+        return is_latin(text) and country in of_scripts and float(self.designs[design]) >= _SURE
 
     def _looks_like(self, scheme: PlateScheme, text: str) -> bool:
         """Whether a plate with this text of a scheme looks like this one.

@@ -186,6 +186,15 @@ def test_a_word_or_a_number_alone_is_a_text_on_what_looks_like_its_plate(
     assert best_of([reading], asked, look).text == (text if told else "")
 
 
+@pytest.mark.parametrize(
+    ("look", "text"), [(looking(cn=0.6), ""), (looking(cn=0.4), "KA85426"), (looking(ca=0.6), "KA85426")]
+)
+def test_what_looks_like_a_plate_of_another_script_has_no_text_in_latin_letters(look: Appearance, text: str) -> None:
+    decoder = SchemeDecoder(load_schemes("canada,china,latin"))
+    (reading,) = decoder.decode({"lprnet_latin": spelt("KA85426")}, appearances=[look])
+    assert (reading.text, reading.best) == (text, "KA85426")
+
+
 def test_the_appearance_helps_to_choose_between_readers() -> None:
     """Of two readers' texts for a plate, the less certain one may be more probable given the look."""
     asked = load_schemes("russia,kazakhstan")
