@@ -15,7 +15,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from plate_nets.common.atomic_files import write_whole
 from plate_nets.evaluation.reading_metrics import Share
 from plate_nets.types import Crops
-from training.loop import CURVES, RIGHT
+from training.loop import CURVES
 from training.recipe.calibrate import Calibrated
 from training.recipe.measure import Measured
 from training.recipe.recipe import Recipe
@@ -66,20 +66,21 @@ def write_report(found: Findings, out: Path) -> Path:
 
 
 def _curves(folder: Path) -> str:
-    """The loss, and the shares of plates read right, as a picture in base64."""
+    """The loss, and the figures of the held-out plates, as a picture in base64."""
     events = EventAccumulator(str(folder), size_guidance={"scalars": 0})
     events.Reload()
     picture = Figure((11, 4), layout="constrained")
     left, right = picture.subplots(1, 2)
-    left.set(title="loss", xlabel="step", yscale="log")
-    right.set(title="right", xlabel="step")
     for name in events.Tags()["scalars"]:
-        points = events.Scalars(name)
-        axes, label = (right, name.removeprefix(RIGHT)) if name.startswith(RIGHT) else (left, None)
-        if label or name == "loss":
+        kind, _, label = name.partition("/")
+        if label or kind == "loss":
+            axes, points = right if label else left, events.Scalars(name)
+            axes.set(title=kind, xlabel="step")
             axes.plot(
-                [each.step for each in points], [each.value for each in points], label=label, marker=label and "."
+                [each.step for each in points], [each.value for each in points], label=label, marker="." * bool(label)
             )
+    if left.lines and min(left.lines[0].get_ydata()) > 0:  # that of the corners may be below
+        left.set(yscale="log")
     if right.lines:
         right.legend(fontsize=7)
     encoded = io.BytesIO()
