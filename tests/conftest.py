@@ -1,6 +1,7 @@
 """Shared by all tests: the stand-in for Triton's Python API, the model repository, and one server."""
 
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -78,6 +79,12 @@ def no_setting_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 def model_repository() -> Path:
     """The checkout's own repository."""
     return ROOT / "model_repository"
+
+
+@pytest.fixture
+def repository(tmp_path: Path, model_repository: Path) -> Path:
+    """A copy of the converted models."""
+    return Path(shutil.copytree(model_repository, tmp_path / "models"))
 
 
 @pytest.fixture
