@@ -6,7 +6,7 @@ from pathlib import Path
 import psutil
 
 from tests.faults.conftest import IMPATIENT, LENIENT
-from tests.faults.load import Load
+from tests.faults.load import PAUSE, Load
 from tests.serve import Serve
 from tests.waiting import eventually
 
@@ -60,7 +60,7 @@ def test_a_model_that_hangs_is_found_and_healed(impatient: Serve) -> None:
 def test_one_hanging_instance_is_found_while_the_others_answer(tmp_path: Path, repository: Path) -> None:
     serve, victims = with_detectors_that_hang(tmp_path, repository, {"PLATES_YOLO_STALLED_AFTER": "5"})
     try:
-        with Load(serve.http_url, CONCURRENCY) as load:
+        with Load(serve.http_url, CONCURRENCY, pause=PAUSE) as load:
             load.wait_for_success(0.0, 2 * CONCURRENCY, 30 * LENIENT)
             victim, _ = serve.stubs("yolo")
             victims.write_text(str(victim.pid), encoding="utf-8")
@@ -81,7 +81,7 @@ def test_a_model_that_hangs_under_load_is_healed(tmp_path: Path, repository: Pat
     """Its process lives, and the queues refuse the probe. By that alone it would look like an overload."""
     serve, victims = with_detectors_that_hang(tmp_path, repository, {})
     try:
-        with Load(serve.http_url, 2 * CONCURRENCY) as load:
+        with Load(serve.http_url, 2 * CONCURRENCY, pause=PAUSE) as load:
             load.wait_for_success(0.0, 2 * CONCURRENCY, 30 * LENIENT)
             victims.write_text(" ".join(str(stub.pid) for stub in serve.stubs("yolo")), encoding="utf-8")
             assert eventually(lambda: serve.events("heal"), 60 * LENIENT)

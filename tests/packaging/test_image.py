@@ -135,7 +135,7 @@ def built(tracked: list[str], tmp_path_factory: pytest.TempPathFactory) -> Built
         elif step.keyword == "RUN":
             command = re.sub(r"(?<![\w/.])python3(?= )", shlex.quote(sys.executable), built.here(step.value))
             result = shell(
-                command, cwd=cwd, environment={"PIP_NO_INDEX": "1", "PYTHONPATH": "", "OMP_NUM_THREADS": "2"}
+                command, cwd=cwd, environment={"PIP_NO_INDEX": "1", "PYTHONPATH": "", "OMP_NUM_THREADS": "1"}
             )
             assert result.returncode == 0, f"RUN {command}\n{result.stdout}{result.stderr}"
         else:
