@@ -1,12 +1,15 @@
 """Shared by all tests: the stand-in for Triton's Python API, the model repository, and one server."""
 
 import os
+import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads spin while they wait, so two are slower
 os.environ.setdefault("PLATES_PRECISION", "float32")  # the same answers on every processor
+os.environ.setdefault("PLATES_YOLO_THREADS", "1")  # one number of threads to prepare for, a second less for each start
 
 import hypothesis
 import pytest
@@ -22,6 +25,7 @@ from tests.serve import Serve, Served, Start
 
 hypothesis.settings.register_profile("any machine", deadline=None)  # no test judges the machine's speed
 hypothesis.settings.load_profile("any machine")
+sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]  # jsonschema's grammar of IRIs takes two seconds
 triton.install()  # before anything imports plate_nets.triton.backend.triton
 
 SLOW_LAYERS = ("faults", "image", "packaging", "served", "web")
@@ -75,6 +79,12 @@ def no_setting_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 def model_repository() -> Path:
     """The checkout's own repository."""
     return ROOT / "model_repository"
+
+
+@pytest.fixture
+def repository(tmp_path: Path, model_repository: Path) -> Path:
+    """A copy of the converted models."""
+    return Path(shutil.copytree(model_repository, tmp_path / "models"))
 
 
 @pytest.fixture

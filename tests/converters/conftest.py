@@ -1,6 +1,7 @@
 """Networks with random weights: the converters' promises hold for any weights."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,19 +31,20 @@ def randomize(network: nn.Module) -> None:
             nn.init.normal_(module.weight, 0, 0.05)
 
 
+def random_conversion(folder: Path, network: Callable[[], nn.Module], name: str = "net", **changes: Any) -> Conversion:
+    """A network class -> its conversion, with random weights in a folder."""
+    instance = network()
+    randomize(instance)
+    path = folder / "weights" / f"{name}.safetensors"
+    save_weights(instance, path, {})
+    settings: dict[str, Any] = {"shapes": SHAPES, "low": -1.0, "high": 1.0, "tolerance": 1e-4}
+    return Conversion(name, released(Path(), name), network, path, **(settings | {"channels_last": True} | changes))
+
+
 @pytest.fixture
 def conversion_of(tmp_path: Path) -> Callable[..., Conversion]:
-    """A network class -> its conversion, with random weights in the test's own folder."""
-
-    def build(network: Callable[[], nn.Module], name: str = "net", **changes: Any) -> Conversion:
-        instance = network()
-        randomize(instance)
-        path = tmp_path / "weights" / f"{name}.safetensors"
-        save_weights(instance, path, {})
-        settings: dict[str, Any] = {"shapes": SHAPES, "low": -1.0, "high": 1.0, "tolerance": 1e-4}
-        return Conversion(name, released(Path(), name), network, path, **(settings | {"channels_last": True} | changes))
-
-    return build
+    """The same in the test's own folder."""
+    return partial(random_conversion, tmp_path)
 
 
 @pytest.fixture

@@ -1,7 +1,8 @@
 """Saved files against their networks."""
 
+import shutil
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from benchmarks.variants.conversions import CONVERSIONS as VARIANT_CONVERSIONS
 from plate_nets.common.errors import ConversionError, WeightsError
 from plate_nets.countries import main_scheme
 from plate_nets.networks.conversion import openvino_ir
-from plate_nets.networks.conversion.conversion import Conversion, Mode, check, convert, is_current
+from plate_nets.networks.conversion.conversion import Comparison, Conversion, Mode, check, convert, is_current
 from plate_nets.networks.conversion.formats import Format, writer_of
 from plate_nets.networks.conversion.graphs.stn import stn
 from plate_nets.networks.conversion.table import conversions
@@ -24,6 +25,7 @@ from plate_nets.networks.stn import STN
 from plate_nets.recognition.ctc import best_path, log_softmax
 from plate_nets.recognition.geometry import normalized
 from plate_nets.triton.config_check import parse_config
+from tests.converters.conftest import random_conversion
 from tests.disk import small_disk
 from tests.limited import in_little_memory
 
@@ -95,23 +97,39 @@ def test_a_saved_file_reproduces_the_network(
     assert check(conversion, repository) == (comparison,)
 
 
-OTHERS = [Format.ONNX, Format.AOTI]
+@dataclass(frozen=True)
+class Made:
+    """A network in a format that is made on request only."""
+
+    format: Format
+    conversion: Conversion
+    repository: Path
+    comparison: Comparison
+
+
+@pytest.fixture(scope="module", params=[Format.ONNX, Format.AOTI])
+def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """Each format in turn, made once: AOTInductor compiles for a minute."""
+    folder = tmp_path_factory.mktemp("made")
+    network = random_conversion(folder, PlainLinear, channels_last=False)
+    repository = folder / "model_repository"
+    repository.mkdir()
+    (comparison,) = convert(network, Mode.TRACE, repository, [request.param])
+    return Made(request.param, network, repository, comparison)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("format", OTHERS)
-def test_other_formats_are_made_on_request_and_compared(
-    format: Format, conversion_of: ConversionOf, repository: Path
-) -> None:
-    conversion, made = conversion_of(PlainLinear, channels_last=False), writer_of(format).FILES
-    (comparison,) = convert(conversion, Mode.TRACE, repository, [format])
-    assert comparison.files == made and comparison.difference <= conversion.tolerance
-    assert files(repository).keys() == {f"net/1/{name}" for name in made}, "nothing else was made"
+def test_other_formats_are_made_on_request_and_compared(made: Made, tmp_path: Path) -> None:
+    format, conversion = made.format, made.conversion
+    repository = Path(shutil.copytree(made.repository, tmp_path / "model_repository"))
+    names = writer_of(format).FILES
+    assert made.comparison.files == names and made.comparison.difference <= conversion.tolerance
+    assert files(repository).keys() == {f"net/1/{name}" for name in names}, "nothing else was made"
     assert is_current(conversion, Mode.TRACE, repository, [format])
     assert not is_current(conversion, Mode.TRACE, repository)
-    assert check(conversion, repository, [format]) == (comparison,)
+    assert check(conversion, repository, [format]) == (made.comparison,)
 
-    name = made[-1]
+    name = names[-1]
     with pytest.raises(ConversionError, match=rf"{name}: stale, converted from weights .* --format {format}`"):
         check(replace(conversion, weights=scaled(conversion.weights)), repository, [format])
     before = files(repository)
@@ -129,11 +147,9 @@ def test_other_formats_are_made_on_request_and_compared(
 
 
 @pytest.mark.slow
-def test_a_package_is_of_one_processor_and_has_its_configuration(
-    conversion_of: ConversionOf, repository: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    conversion = conversion_of(PlainLinear, channels_last=False)
-    convert(conversion, Mode.TRACE, repository, [Format.AOTI])
+@pytest.mark.parametrize("made", [Format.AOTI], indirect=True)
+def test_a_package_is_of_one_processor_and_has_its_configuration(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    conversion, repository = made.conversion, made.repository
     config = parse_config(repository / "net" / "1" / "config.torch_aoti.pbtxt")
     assert (config.name, config.backend, config.platform) == ("net", "pytorch", "torch_aoti")
     assert (config.max_batch_size, config.HasField("dynamic_batching")) == (32, True)

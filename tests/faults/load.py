@@ -13,6 +13,8 @@ from plate_nets.recognition.health import known_picture
 from plate_nets.types import Frame
 
 EMPTY: Frame = np.zeros((240, 320, 3), np.uint8)
+PAUSE = 0.3
+"""A pause that leaves processors for what starts or heals meanwhile, and for other tests."""
 
 
 @dataclass(frozen=True)
@@ -25,16 +27,17 @@ class Answer:
 
 
 class Load:
-    """Clients that send without a pause and without retries; a context manager.
+    """Clients that send without retries, with ``pause`` seconds between two requests of each; a context manager.
 
     A wrong answer is kept in `wrong`, because no test allows one. `answers` has every request, refused ones too.
     """
 
-    def __init__(self, url: str, concurrency: int, timeout: float = 60.0) -> None:
+    def __init__(self, url: str, concurrency: int, timeout: float = 60.0, pause: float = 0.0) -> None:
         self.answers: list[Answer] = []
         self.wrong: list[str] = []
         self._url = url
         self._timeout = timeout
+        self._pause = pause
         self._ended = threading.Event()
         self._threads = [threading.Thread(target=self._ask, args=(n,), daemon=True) for n in range(concurrency)]
 
@@ -83,3 +86,4 @@ class Load:
                     fault = f"{type(error).__name__}: {error}"
                     time.sleep(0.05)  # if nothing listens, a failure takes no time
                 self.answers.append(Answer(began, time.monotonic(), fault))
+                self._ended.wait(self._pause)

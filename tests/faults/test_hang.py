@@ -1,13 +1,12 @@
 """Processes that live but do not work are found and ended, and their model answers again."""
 
-import shutil
 import time
 from pathlib import Path
 
 import psutil
 
 from tests.faults.conftest import IMPATIENT, LENIENT
-from tests.faults.load import Load
+from tests.faults.load import PAUSE, Load
 from tests.serve import Serve
 from tests.waiting import eventually
 
@@ -41,10 +40,8 @@ class TritonPythonModel:
 """
 
 
-def with_detectors_that_hang(tmp_path: Path, model_repository: Path, environment: dict[str, str]) -> tuple[Serve, Path]:
+def with_detectors_that_hang(tmp_path: Path, repository: Path, environment: dict[str, str]) -> tuple[Serve, Path]:
     """A server -> itself, and the file that lists the processes of `yolo` that hang from then on."""
-    repository = tmp_path / "models"
-    shutil.copytree(model_repository, repository)
     victims = tmp_path / "victims"
     (repository / "yolo" / "1" / "model.py").write_text(HANGS.format(victims=str(victims)), encoding="utf-8")
     return Serve(tmp_path, ["--model-repository", str(repository), *IMPATIENT], environment), victims
@@ -60,10 +57,10 @@ def test_a_model_that_hangs_is_found_and_healed(impatient: Serve) -> None:
     assert eventually(lambda: not stub.is_running() or stub.status() == psutil.STATUS_ZOMBIE, 30)
 
 
-def test_one_hanging_instance_is_found_while_the_others_answer(tmp_path: Path, model_repository: Path) -> None:
-    serve, victims = with_detectors_that_hang(tmp_path, model_repository, {"PLATES_YOLO_STALLED_AFTER": "5"})
+def test_one_hanging_instance_is_found_while_the_others_answer(tmp_path: Path, repository: Path) -> None:
+    serve, victims = with_detectors_that_hang(tmp_path, repository, {"PLATES_YOLO_STALLED_AFTER": "5"})
     try:
-        with Load(serve.http_url, CONCURRENCY) as load:
+        with Load(serve.http_url, CONCURRENCY, pause=PAUSE) as load:
             load.wait_for_success(0.0, 2 * CONCURRENCY, 30 * LENIENT)
             victim, _ = serve.stubs("yolo")
             victims.write_text(str(victim.pid), encoding="utf-8")
@@ -80,11 +77,11 @@ def test_one_hanging_instance_is_found_while_the_others_answer(tmp_path: Path, m
         serve.close()
 
 
-def test_a_model_that_hangs_under_load_is_healed(tmp_path: Path, model_repository: Path) -> None:
+def test_a_model_that_hangs_under_load_is_healed(tmp_path: Path, repository: Path) -> None:
     """Its process lives, and the queues refuse the probe. By that alone it would look like an overload."""
-    serve, victims = with_detectors_that_hang(tmp_path, model_repository, {})
+    serve, victims = with_detectors_that_hang(tmp_path, repository, {})
     try:
-        with Load(serve.http_url, 2 * CONCURRENCY) as load:
+        with Load(serve.http_url, 2 * CONCURRENCY, pause=PAUSE) as load:
             load.wait_for_success(0.0, 2 * CONCURRENCY, 30 * LENIENT)
             victims.write_text(" ".join(str(stub.pid) for stub in serve.stubs("yolo")), encoding="utf-8")
             assert eventually(lambda: serve.events("heal"), 60 * LENIENT)

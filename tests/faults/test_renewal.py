@@ -10,7 +10,7 @@ import pytest
 from plate_nets.triton.server import EmbeddedTriton
 from plate_nets.triton.supervision.events import Status
 from plate_nets.triton.supervision.supervisor import Supervisor
-from tests.faults.load import Load
+from tests.faults.load import PAUSE, Load
 from tests.serve import stubs_below
 
 CONCURRENCY = 4
@@ -31,7 +31,7 @@ def stubs(server: EmbeddedTriton, model: str) -> set[int]:
 def test_no_request_is_lost(server: EmbeddedTriton, tmp_path: Path) -> None:
     with (
         (tmp_path / "events").open("ab", buffering=0) as log,
-        Load(server.http_url, CONCURRENCY) as load,
+        Load(server.http_url, CONCURRENCY, pause=PAUSE) as load,
     ):
         status = Status(log)
         supervisor = Supervisor(server, status)
@@ -60,7 +60,7 @@ def test_a_server_that_grew_is_restarted(server: EmbeddedTriton, tmp_path: Path)
         Supervisor(server, status).renew_server(1100 << 20)
         assert before is not None and server.server_pid not in (None, before)
         assert not psutil.pid_exists(before)
-        with Load(server.http_url, CONCURRENCY) as load:
+        with Load(server.http_url, CONCURRENCY, pause=PAUSE) as load:
             load.wait_for_success(time.monotonic(), CONCURRENCY, 120)
     assert status.restarts == 1
     assert status.summary()["causes"][0]["cause"] == "the server grew by 1100 MB"

@@ -4,11 +4,9 @@ import os
 import shutil
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -17,7 +15,7 @@ from safetensors.torch import load_file, save_file
 
 from plate_nets.client import PlateClient
 from plate_nets.common.control_key import KEY_VARIABLE
-from plate_nets.common.errors import AccessDenied, PlateError, SwapError
+from plate_nets.common.errors import AccessDenied, SwapError
 from plate_nets.networks.checkpoint import read_metadata, weights_path
 from plate_nets.recognition.health import known_picture
 from plate_nets.triton.server import EmbeddedTriton
@@ -25,6 +23,7 @@ from plate_nets.triton.swap.controller import Controller
 from plate_nets.triton.swap.preparation import Prepared
 from plate_nets.triton.swap.swap import CANARIES, put_into_service, swap
 from plate_nets.triton.swap.versions import add, latest, locked, scratch_folder, versions
+from tests.faults.load import PAUSE, Load
 from tests.networks import save_ir
 
 pytestmark = pytest.mark.timeout(300)
@@ -67,46 +66,11 @@ def changed(model: str, path: Path, noise: float, seed: int = 0) -> Path:
     return path
 
 
-@dataclass
-class Load:
-    """The results of some clients."""
-
-    answers: list[tuple[str, ...]] = field(default_factory=list)
-    faults: list[PlateError] = field(default_factory=list)
-
-
-@contextmanager
-def load(url: str) -> Iterator[Load]:
-    """Clients that keep requesting the known picture during the block."""
-    done = threading.Event()
-    found = Load()
-
-    def ask() -> None:
-        with PlateClient(url, timeout=60, retries=0) as client:
-            while not done.is_set():
-                try:
-                    plates = client.read(known_picture().image)
-                except PlateError as error:
-                    found.faults.append(error)
-                else:
-                    found.answers.append(tuple(plate.reading.text for plate in plates))
-
-    threads = [threading.Thread(target=ask) for _ in range(CONCURRENCY)]
-    for thread in threads:
-        thread.start()
-    try:
-        yield found
-    finally:
-        done.set()
-        for thread in threads:
-            thread.join()
-
-
 def swap_under_load(
     models: list[str], server: EmbeddedTriton, controller: Controller, client: PlateClient, folder: Path
 ) -> None:
     repository = server.model_repository
-    with load(server.http_url) as found:
+    with Load(server.http_url, CONCURRENCY, pause=PAUSE) as load:
         for number, model in enumerate(models):
             before = versions(repository / model)
             weights = changed(model, folder / "new.safetensors", 1e-3, seed=number)
@@ -118,10 +82,9 @@ def swap_under_load(
             while controller.answered(model, done.version) <= CANARIES:  # until it has answered users as well
                 assert time.monotonic() < deadline
                 time.sleep(0.1)
-    assert found.faults == []
-    assert set(found.answers) == {known_picture().texts}
-    assert len(found.answers) > len(models) * CONCURRENCY
-    sys.stdout.write(f"{len(models)} swaps, {len(found.answers)} requests, none failed\n")
+    assert not load.failed() and not load.wrong
+    assert len(load.answers) > len(models) * CONCURRENCY
+    sys.stdout.write(f"{len(models)} swaps, {len(load.answers)} requests, none failed\n")
 
 
 def test_no_request_is_lost_in_3_swaps(
@@ -213,12 +176,11 @@ def test_a_version_that_does_not_load_is_rolled_back(
     before = versions(folder)
     (folder / ".bad").mkdir()
     (folder / ".bad" / "model.xml").write_bytes(b"no network")
-    with load(server.http_url) as found:
+    with Load(server.http_url, CONCURRENCY, pause=PAUSE) as load:
         version = add(folder / ".bad", folder)
         with pytest.raises(SwapError, match="was rolled back"):
             put_into_service("stn", version, server.model_repository, controller, client)
-    assert found.faults == []
-    assert set(found.answers) == {known_picture().texts}
+    assert load.answers and not load.failed() and not load.wrong
     kept(server, client, "stn", before)
 
 

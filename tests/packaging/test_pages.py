@@ -94,6 +94,13 @@ class World:
         return receiver.url
 
     @cached_property
+    def demo(self) -> Path:
+        """A file with the output of `make demo`, which runs once for all pages."""
+        path = self._folder / "demo.txt"
+        path.write_text(self._request.getfixturevalue("demo"), encoding="utf-8")
+        return path
+
+    @cached_property
     def store(self) -> str:
         """The query part of the bucket's addresses."""
         photos = {"photos/a.jpg": known_picture().image}
@@ -136,7 +143,9 @@ STANDINS: tuple[tuple[str, Callable[[World], str]], ...] = (
         (rf"(?<=[:\s\"]){port}\b", lambda world, port=port: str(world.ports[port]))
         for port in ("8000", "8001", "8002", "8003", "8004", "8080")
     ),
+    (r"^make demo$", lambda world: f"cat {world.demo}"),
     (r"--cars 8\b", lambda world: "--cars 1"),  # a minute of rendering
+    (r"--workers 8\b", lambda world: "--workers 2"),
     (r"^pip install .*", lambda world: ":"),  # it is checked: the extras that it names are looked up in pyproject.toml
 )
 """Text on a page, as a pattern, and its replacement."""
@@ -281,8 +290,9 @@ def end(process: "subprocess.Popen[str]") -> int:
 def demo() -> str:
     """The output of `make demo`."""
     result = shell("make demo")
-    assert result.returncode == 0, result.stdout + result.stderr
-    return result.stdout
+    said = result.stdout + result.stderr
+    assert result.returncode == 0, said
+    return said
 
 
 @pytest.fixture(scope="module")

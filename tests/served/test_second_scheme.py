@@ -1,6 +1,5 @@
 """A second country from just a TOML file, through every stage: training, conversion, serving, decoding."""
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -55,8 +54,7 @@ def spell(scheme: PlateScheme, folder: Path) -> None:
 
 
 @pytest.mark.timeout(600)
-def test_a_second_country_is_trained_converted_served_and_read(model_repository: Path, tmp_path: Path) -> None:
-    repository = Path(shutil.copytree(model_repository, tmp_path / "models"))
+def test_a_second_country_is_trained_converted_served_and_read(repository: Path, tmp_path: Path) -> None:
     scheme = for_testland(repository)
     assert scheme_of(repository) == scheme and check_configs(repository) == []
 

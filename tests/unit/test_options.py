@@ -15,7 +15,6 @@ UNUSED: dict[str, str] = {
     "python -m converters": "--weights",
     "python -m training.detector.measure": "--data --holdout --ignore",
     "python -m benchmarks.smallest_plate": "--plot --long-side --photos",
-    "python -m benchmarks.detector": "--threads",
     "python -m training.quantize": "--scheme",
     "python -m training.synthesis": "--lines --calibration --light",
     "python -m benchmarks": "--protocol --targets --memory --overload --stages --model-repository --log",

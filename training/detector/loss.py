@@ -10,7 +10,6 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 from torch.nn import functional
-from torchvision.ops import box_iou, complete_box_iou_loss
 
 from plate_nets.networks.yolov5 import Detect
 
@@ -30,6 +29,8 @@ def head_loss(head: Detect, maps: Sequence[Tensor], targets: Tensor) -> Tensor:
 
     ``targets``: (K, 6) picture, kind or `DOUBTFUL`, xmin, ymin, xmax, ymax in px of the input.
     """
+    from torchvision.ops import box_iou, complete_box_iou_loss  # imported here: takes three seconds
+
     sure, doubtful = targets[targets[:, 1] >= 0], targets[targets[:, 1] == DOUBTFUL]
     total = maps[0].new_zeros(())
     for found, anchors, stride, balance in zip(maps, head.anchors, head.strides, _BALANCE, strict=True):

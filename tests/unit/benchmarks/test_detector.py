@@ -11,7 +11,8 @@ import pytest
 @pytest.mark.slow
 def test_both_detectors_are_timed_with_the_same_result(tmp_path: Path) -> None:
     report = tmp_path / "detector.json"
-    command = [sys.executable, "-m", "benchmarks.detector", "--rounds", "1", "--frames", "2", "--json", str(report)]
+    options = ("--threads", "1", "--rounds", "1", "--frames", "2", "--json", str(report))
+    command = [sys.executable, "-m", "benchmarks.detector", *options]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)
     assert done.returncode == 0, done.stderr
     found = json.loads(report.read_text(encoding="utf-8"))["detector"]

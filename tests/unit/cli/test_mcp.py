@@ -7,7 +7,6 @@ from typing import Any
 
 import anyio
 import pytest
-from mcp import Client, StdioServerParameters, stdio_client
 
 from plate_nets.events.sinks.base import Record
 from plate_nets.events.sinks.sqlite import SqliteSink
@@ -17,6 +16,8 @@ from tests.paths import ROOT
 
 
 def test_an_assistant_reads_pictures_and_finds_events(tmp_path: Path) -> None:
+    from mcp import Client, StdioServerParameters, stdio_client  # imported here: takes a second
+
     store = tmp_path / "events.sqlite"
     with SqliteSink(store) as sink:
         sink.send(

@@ -16,7 +16,6 @@ from typing import Any
 import gevent  # type: ignore[import-untyped]
 import numpy as np
 import pytest
-import tritonclient.http.aio
 from tritonclient.utils import InferenceServerException
 
 from plate_nets.client import parse_url
@@ -331,8 +330,9 @@ def test_a_missing_file_of_the_authority(protocol: str) -> None:
 
 
 def test_an_asynchronous_client_sends_the_same_calls(stub: StubServer) -> None:
+    import tritonclient.http.aio as library  # imported here: takes a second
+
     async def ask() -> tuple[Any, Any]:
-        library = tritonclient.http.aio
         async with library.InferenceServerClient(stub.http_url) as client:
             calls: tuple[Call[Any], ...] = (infer(DOUBLE, GIVEN), repository_index())
             doubled, index = [call.parse(await call.ask(library, client, {})) for call in calls]

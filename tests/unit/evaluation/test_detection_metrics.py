@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-import torchvision
 from hypothesis import given
 from hypothesis import strategies as st
 from pycocotools.coco import COCO
@@ -60,8 +59,10 @@ box = st.tuples(corner, corner, side, side).map(lambda v: (v[0], v[1], v[0] + v[
 
 @given(first=st.lists(box, max_size=5), second=st.lists(box, max_size=5))
 def test_iou_is_torchvisions(first: list[tuple[float, ...]], second: list[tuple[float, ...]]) -> None:
+    from torchvision.ops import box_iou  # imported here: takes three seconds
+
     a, b = (np.array(rows, np.float32).reshape(-1, 4) for rows in (first, second))
-    expected = torchvision.ops.box_iou(torch.from_numpy(a).double(), torch.from_numpy(b).double()).numpy()
+    expected = box_iou(torch.from_numpy(a).double(), torch.from_numpy(b).double()).numpy()
     np.testing.assert_allclose(iou(a, b), expected, atol=1e-6)
 
 
