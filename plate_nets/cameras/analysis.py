@@ -4,9 +4,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Protocol, runtime_checkable
 from zoneinfo import ZoneInfo
 
 from plate_nets.cameras.camera_status import CameraStatus
@@ -14,6 +12,7 @@ from plate_nets.cameras.capture import Capture, CaptureSettings
 from plate_nets.cameras.cars import Car, CarEvents
 from plate_nets.cameras.cuts import Cuts
 from plate_nets.cameras.decoding import DecodingSettings
+from plate_nets.cameras.frame_reading import FrameReading
 from plate_nets.cameras.frames import VideoFrame
 from plate_nets.cameras.gate import MotionGate
 from plate_nets.cameras.pictures import EventPictures
@@ -24,36 +23,25 @@ from plate_nets.cameras.regions import Regions
 from plate_nets.cameras.settings import CameraSettings, WatcherSettings
 from plate_nets.cameras.stay import Line
 from plate_nets.cameras.turns import Turns
+from plate_nets.cameras.two_streams import TwoStreams
 from plate_nets.cameras.view_check import ViewCheck
 from plate_nets.cameras.zones import Zone
-from plate_nets.common.errors import InputError, ModelDied, PlateError, ServerError, SinkError
+from plate_nets.common.errors import PlateError, SinkError
 from plate_nets.common.threads import LastingThread, cause
 from plate_nets.events.event import PlateEvent
-from plate_nets.recognition.reader import Focus, Reader, SceneReader, VideoReader
+from plate_nets.recognition.reader import Reader
 from plate_nets.recognition.reasons import with_sights
 from plate_nets.recognition.square_pixels import Stretch
-from plate_nets.types import Frame, Plate, Scene, Vehicle
+from plate_nets.types import Plate, Scene, Vehicle
 
 _TICK = 0.25
 """Maximum wait in seconds for a frame, after which the camera is checked."""
-_PATIENCE = 60.0
-"""Seconds for which a frame of a file is retried while the server is away."""
-_PAUSE = 1.0
 _SIZE_NOTICES = 60.0
 """Minimum seconds between two notices about the pictures' size."""
 _STRETCHES = 16
 """Shapes of pixels that are remembered, for cars whose best frame had an earlier one."""
 _MICROSECOND = 1e-6
 """To which events round their times."""
-_VERSION_EVERY = 60.0
-"""Seconds between two questions for the version of the networks, because those of a server may be swapped."""
-
-
-@runtime_checkable
-class _Versioned(Protocol):
-    """A reader that knows the version of its networks."""
-
-    def model_version(self) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -93,7 +81,6 @@ class Analysis:
         self.error: Exception | None = None
         """The error that ended it before its source did; None without one."""
         self._settings = settings
-        self._reader = reader
         self._turns = turns
         self._deliver = deliver
         self._on_frame = on_frame
@@ -109,12 +96,10 @@ class Analysis:
         self._stretches: deque[tuple[float, Stretch]] = deque(maxlen=_STRETCHES)
         """Since when frames are stretched how, Unix seconds; the newest first."""
         self._size_noticed = float("-inf")
-        self._model = settings.model
-        self._model_asked = float("-inf")
         self._analysed = Rate()
-        self._unmoved = self._failed = self._events = 0
+        self._unmoved = self._events = 0
         self._newest: float | None = None
-        self._faults: dict[type[Exception], str] = {}
+        self._sink_fault: str | None = None
         self._stop = threading.Event()
         start = camera.start.timestamp() if camera.start else None
         decoding = DecodingSettings(
@@ -124,7 +109,14 @@ class Analysis:
             fields=camera.target_fps is None,
             aspect=camera.shape,
         )
-        self._capture = Capture(camera.address, CaptureSettings(camera.target_fps, start, decoding), notice)
+        capturing = CaptureSettings(camera.target_fps, start, decoding)
+        small = camera.detect_address
+        self._capture = (
+            TwoStreams(camera.address, small, capturing, notice)
+            if small
+            else Capture(camera.address, capturing, notice)
+        )
+        self._reading = FrameReading(camera, settings, reader, self._capture.handover, notice, self._stop)
         self._thread = LastingThread(
             f"camera {camera.id}",
             self._take_one,
@@ -161,14 +153,14 @@ class Analysis:
             self.camera.id,
             str(self.camera.address),
             "failed" if self.error else capture.state,
-            str(self.error) if self.error else capture.cause,
+            str(self.error) if self.error else capture.problem,
             capture.rate.per_second,
             self._analysed.per_second,
             capture.rate.count,
             self._analysed.count,
             self._unmoved,
             capture.handover.dropped,
-            self._failed,
+            self._reading.failed,
             self._events,
             capture.reconnections,
             None if self._newest is None else time.monotonic() - self._newest,
@@ -213,12 +205,13 @@ class Analysis:
             with self._turns.turn():
                 frame = self._capture.handover.newer(frame)
                 events = cars.cut() if self._cuts.at(frame.luma()) else []
-                scene = self._read(frame, cars.focus(frame.time))
+                frame, scene = self._reading.read(frame, cars)
             if scene is None:
                 self._emit(events)
                 return
             selected = self._regions.select(scene.plates, frame.size)
-            plates = with_sights(frame.bgr, selected, read=bool(selected) and self._view.is_due(frame.time))
+            own = frame.enlarged is None  # an enlarged picture would say that plates are blurred
+            plates = with_sights(frame.bgr, selected, read=own and bool(selected) and self._view.is_due(frame.time))
             vehicles = self._regions.select_vehicles(scene.vehicles, plates, frame.size)
             squared = frame.stretch.to_square(Scene(plates, tuple(vehicles)))
             events += cars.update(squared.plates, frame.time, squared.vehicles)
@@ -275,73 +268,18 @@ class Analysis:
         stretch = next((each for since, each in self._stretches if since <= best), self._stretches[-1][1])
         return in_own_pixels(event, stretch)
 
-    def _read(self, frame: VideoFrame, focus: Focus) -> Scene | None:
-        """Read a frame with square pixels -> its plates, and its vehicles if needed, in the frame's own pixels.
-
-        None if it cannot be read. ``focus``: what is known of it, in square pixels.
-
-        Each kind of fault is reported once. While the server is away, a frame of a file is retried, because it would be
-        lost otherwise.
-
-        Raises:
-            PlateError: no later frame can be read either.
-        """
-        deadline = time.monotonic() + _PATIENCE
-        while True:
-            try:
-                scene = frame.stretch.to_own(self._ask(frame.stretch.frame(frame.bgr()), focus))
-            except (InputError, ServerError) as error:
-                self._failed += 1
-                self._report(error)
-                if isinstance(error, (InputError, ModelDied)):
-                    return None
-                self._stop.wait(_PAUSE)
-                if self.camera.address.live or self._stop.is_set():
-                    return None
-                if time.monotonic() > deadline:
-                    raise
-            else:
-                if self._faults.pop(ServerError, None):
-                    self._notice("frames are read again")
-                self._ask_version()
-                return scene
-
-    def _ask(self, frame: Frame, focus: Focus) -> Scene:
-        if isinstance(self._reader, VideoReader) and not self._settings.thorough:
-            return self._reader.look(frame, focus, vehicles=self._settings.vehicles)
-        if not self._settings.vehicles:
-            return Scene(self._reader.read(frame, evidence=True))
-        assert isinstance(self._reader, SceneReader), "`Watcher` checks this"
-        return self._reader.scene(frame, evidence=True)
-
-    def _ask_version(self) -> None:
-        """Ask the reader, which has just answered, for the version of its networks, if that is due."""
-        now = time.monotonic()
-        if self._settings.model is not None or now < self._model_asked + _VERSION_EVERY:
-            return
-        self._model_asked = now
-        if isinstance(self._reader, _Versioned):
-            with suppress(PlateError):  # a proxy may let only pictures through
-                self._model = self._reader.model_version()
-
-    def _report(self, error: PlateError) -> None:
-        kind = InputError if isinstance(error, InputError) else ServerError
-        if kind not in self._faults:
-            self._notice(f"frames are skipped: {error}")
-        self._faults[kind] = str(error)
-
     def _emit(self, events: Sequence[PlateEvent]) -> list[PlateEvent]:
         emitted = []
         for event in events:
-            event = replace(self._in_own_pixels(event), model=self._model)
+            event = replace(self._in_own_pixels(event), model=self._reading.model)
             if self._pictures:
                 try:
                     event = self._pictures.keep(event)
-                    self._faults.pop(SinkError, None)
+                    self._sink_fault = None
                 except SinkError as error:
-                    if SinkError not in self._faults:
+                    if self._sink_fault is None:
                         self._notice(str(error))
-                    self._faults[SinkError] = str(error)
+                    self._sink_fault = str(error)
             self._events += 1
             self._deliver(event)
             emitted.append(event)

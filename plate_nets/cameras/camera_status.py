@@ -15,11 +15,11 @@ class CameraStatus:
     """Without credentials."""
     state: CaptureState
     cause: str | None
-    """Why it is offline or failed."""
+    """Why it is offline or failed, or why its small stream is not watched."""
     read_fps: float
     analysed_fps: float
     read: int
-    """Pictures decoded."""
+    """Pictures decoded; with two streams, those of the large one that came."""
     analysed: int
     """Frames that were read, or without motion."""
     unmoved: int

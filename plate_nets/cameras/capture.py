@@ -134,6 +134,11 @@ class Capture:
         self._stamps_noticed = float("-inf")
         self._threads: list[LastingThread] = []
 
+    @property
+    def problem(self) -> str | None:
+        """What to say about its state."""
+        return self.cause
+
     def start(self) -> None:
         """Start reading."""
         self._begin(0.0)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from plate_nets.cameras.looks import plan_focus
+from plate_nets.cameras.looks import Expected, expect, plan_focus
 from plate_nets.cameras.plate_events import Camera, PlateEvents
 from plate_nets.cameras.stay import CarSettings, Stay
 from plate_nets.cameras.tracking import Tracker
@@ -101,6 +101,11 @@ class CarEvents:
         if not focus.only:
             self._whole = time
         return focus
+
+    def expected(self, time: float) -> list[Expected]:
+        """What is expected of the plates in the next frame, at this time."""
+        seconds = max(0.0, time - self._time)
+        return [expect(track, seconds, self.settings.looks) for track in self._tracker.tracks]
 
     def update(self, plates: Sequence[Plate], time: float, vehicles: Sequence[Vehicle] = ()) -> list[PlateEvent]:
         """The plates of an analysed frame, and its vehicles if they are searched for -> the events due now."""

@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -73,6 +74,51 @@ class Decoded(NamedTuple):
     """The width of its pixels in heights."""
 
 
+class Packet(NamedTuple):
+    """A coded picture."""
+
+    data: "av.Packet[Any]"
+    time: float
+    """Its presentation time in seconds."""
+    decoder: "Decoder"
+    """Takes the packets of its connection, in their order, from a key frame on."""
+
+
+class Decoder:
+    """Decodes the packets of one video stream."""
+
+    def __init__(self, stream: VideoStream, settings: DecodingSettings, notice: Notice) -> None:
+        self.damaged = 0
+        """Pictures that were decoded after a loss, or not at all."""
+        self._context = stream.codec_context
+        self._fields = Deinterlacer(settings.deinterlace, each=settings.fields, notice=notice)
+        self._shape = PixelShape(stream, settings.aspect, notice)
+
+    def take(self, packet: "av.Packet[Any]") -> Iterator[Decoded]:
+        """The next packet -> the pictures that are ready."""
+        try:
+            decoded = self._context.decode(packet)
+        except (av.error.InvalidDataError, av.error.ArgumentError):  # the latter for too many pixels
+            self.damaged += 1
+            return
+        for picture in decoded:
+            if picture.is_corrupt:
+                self.damaged += 1
+            else:
+                yield from map(self._shaped, self._fields.take(picture))
+
+    def rest(self) -> Iterator[Decoded]:
+        """The stream ended -> the pictures that are left."""
+        return map(self._shaped, self._fields.rest())
+
+    def restart(self) -> None:
+        """The next packet is a key frame that does not follow the last packet."""
+        self._context.flush_buffers()
+
+    def _shaped(self, picture: av.VideoFrame) -> Decoded:
+        return Decoded(picture, picture.time, self._shape.of(picture))
+
+
 def decode(
     address: SourceAddress, settings: DecodingSettings, notice: Notice, opened: Callable[[float | None], None]
 ) -> Iterator[Decoded]:
@@ -84,11 +130,36 @@ def decode(
     Raises:
         SourceError: it cannot be opened, has no pictures, froze or failed; the message says why, without credentials.
     """
-    try:
+    with _source_errors(address, settings):
         if address.kind == "folder":
             yield from _folder(address, settings, notice, opened)
         else:
             yield from _container(address, settings, notice, opened)
+
+
+def demux(address: SourceAddress, settings: DecodingSettings, notice: Notice) -> Iterator[Packet]:
+    """The coded pictures of a video, for a caller that decodes few of them.
+
+    Raises:
+        SourceError: as from `decode`.
+    """
+    with _source_errors(address, settings), _open(address, settings) as container:
+        stream = _video_of(container)
+        stream.thread_type = "SLICE"  # so that a picture is ready with its packet
+        decoder = Decoder(stream, settings, notice)
+        seen = time.monotonic()
+        for packet in container.demux():
+            if packet.stream is stream and packet.pts is not None and packet.time_base is not None:
+                yield Packet(packet, float(packet.pts * packet.time_base), decoder)
+                seen = time.monotonic()
+            elif address.live and time.monotonic() - seen > settings.silence:
+                raise SourceError(_frozen(settings), unreachable=True)
+
+
+@contextmanager
+def _source_errors(address: SourceAddress, settings: DecodingSettings) -> Iterator[None]:
+    try:
+        yield
     except av.error.FFmpegError as error:
         raise SourceError(_cause(error, address, settings), unreachable=_is_unreachable(error)) from error
     except OSError as error:
@@ -99,35 +170,27 @@ def _container(
     address: SourceAddress, settings: DecodingSettings, notice: Notice, opened: Callable[[float | None], None]
 ) -> Iterator[Decoded]:
     with _open(address, settings) as container:
-        if not container.streams.video:
-            kinds = ", ".join(sorted({stream.type for stream in container.streams})) or "nothing"
-            raise SourceError(f"expected video, found only {kinds}")
-        stream = container.streams.video[0]
+        stream = _video_of(container)
         # One thread per frame is faster, but delays as many frames
         stream.thread_type = "SLICE" if address.live else "AUTO"
         length = container.duration / av.time_base if container.duration and not address.live else None
         opened(length)
-        fields = Deinterlacer(settings.deinterlace, each=settings.fields, notice=notice)
-        shape = PixelShape(stream, settings.aspect, notice)
-        damaged = shown = 0
+        decoder = Decoder(stream, settings, notice)
+        shown = 0
         last = 0.0
         seen = time.monotonic()
         # All packets, because a stream with frozen pictures may still send sound
         for packet in container.demux() if address.live else container.demux(stream):
             if packet.stream is stream:
-                pictures, broken = _pictures(packet)
-                damaged += broken
-                for picture in pictures:
+                for decoded in decoder.take(packet):
                     shown += 1
+                    last = decoded.time if decoded.time is not None else last
+                    yield decoded
                     seen = time.monotonic()
-                    last = picture.time if picture.time is not None else last
-                    for whole in fields.take(picture):
-                        yield Decoded(whole, whole.time, shape.of(whole))
-                    seen = max(seen, time.monotonic())
             if address.live and time.monotonic() - seen > settings.silence:
                 raise SourceError(_frozen(settings), unreachable=True)
-        for whole in fields.rest():
-            yield Decoded(whole, whole.time, shape.of(whole))
+        yield from decoder.rest()
+        damaged = decoder.damaged
         if damaged:
             notice(f"skipped {damaged} damaged picture{'s' * (damaged != 1)}")
         if address.live:
@@ -139,19 +202,16 @@ def _container(
             notice(f"cut off: ends after {last - begin:.1f} s of {length:.1f} s")
 
 
+def _video_of(container: InputContainer) -> VideoStream:
+    if not container.streams.video:
+        kinds = ", ".join(sorted({stream.type for stream in container.streams})) or "nothing"
+        raise SourceError(f"expected video, found only {kinds}")
+    return container.streams.video[0]
+
+
 def _is_sparse(stream: VideoStream) -> bool:
     """Whether its pictures are so far apart that the last one may be well before the end."""
     return stream.average_rate is not None and stream.average_rate < 1
-
-
-def _pictures(packet: "av.Packet[Any]") -> tuple[list[av.VideoFrame], int]:
-    """The pictures of a packet, and the number of damaged ones: decoded after a loss, or not at all."""
-    try:
-        decoded = packet.decode()
-    except (av.error.InvalidDataError, av.error.ArgumentError):  # the latter for too many pixels
-        return [], 1
-    pictures = [picture for picture in decoded if isinstance(picture, av.VideoFrame) and not picture.is_corrupt]
-    return pictures, len(decoded) - len(pictures)
 
 
 def _folder(

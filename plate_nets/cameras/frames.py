@@ -38,17 +38,23 @@ class VideoFrame:
     """When it was decoded, monotonic clock."""
     pixel: Fraction = Fraction(1)
     """The width of its pixels in heights, before it is turned upright."""
+    enlarged: Stretch | None = None
+    """The size and the square pixels of a larger stream, of which this picture stands for one."""
 
     @property
     def size(self) -> tuple[int, int]:
         """Height and width in pixels, upright."""
+        if self.enlarged:
+            return self.enlarged.own
         h, w = self.picture.height, self.picture.width
         return (w, h) if self._is_on_its_side else (h, w)
 
     @cached_property
     def stretch(self) -> Stretch:
         """How to give it square pixels, upright."""
-        return Stretch.of_pixels(self.size, 1 / self.pixel if self._is_on_its_side else self.pixel, _LIMITS)
+        return self.enlarged or Stretch.of_pixels(
+            self.size, 1 / self.pixel if self._is_on_its_side else self.pixel, _LIMITS
+        )
 
     def luma(self) -> NDArray[np.uint8]:
         """Its brightness at `LUMA_SIZE` (180, 320), 0..255, upright; every n-th pixel, without averaging."""
@@ -75,7 +81,8 @@ class VideoFrame:
         """
         check_size("frame", *self.size, _LIMITS)
         frame = _array(self.picture, "bgr24")
-        return frame if self._turn is None else _bytes(cv2.rotate(frame, self._turn))
+        upright = frame if self._turn is None else _bytes(cv2.rotate(frame, self._turn))
+        return _bytes(cv2.resize(upright, self.size[::-1])) if self.enlarged else upright
 
     @property
     def _is_on_its_side(self) -> bool:

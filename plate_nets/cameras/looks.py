@@ -26,6 +26,9 @@ class LookSettings:
     ``most``: the maximum number of plates for which looks around each take less time than one at the whole frame.
 
     Chosen on the real clips and drive-bys, see docs/explanation/decisions.md.
+
+    ``patience``: with two streams, seconds for which a plate whose text is not certain waits for a frame of the large
+    stream that is cheap to decode. ``long_patience``: the same for a plate that needs no reading of this view.
     """
 
     sure_reads: int = 3
@@ -34,6 +37,17 @@ class LookSettings:
     unsure_pause: float = 0.2
     whole_pause: float = 0.2
     most: int = 8
+    patience: float = 1.0
+    long_patience: float = 3.0
+
+
+@dataclass(frozen=True)
+class Expected:
+    """Where a plate is expected in the next frame, and until when reading it can wait."""
+
+    box: Box
+    until: float
+    """Of the clock of the frames."""
 
 
 def plan_focus(
@@ -57,6 +71,16 @@ def plan_focus(
     )
     known = len(tracks) <= settings.most and all(track.seen and track.hits > 1 for track in tracks)
     return Focus(settled, expected if known and 0 <= since_whole < settings.whole_pause else ())
+
+
+def expect(track: Track, seconds: float, settings: LookSettings = LookSettings()) -> Expected:
+    """A track after a frame, and the time until the next one -> what is expected of its plate there."""
+    box = track.expected(seconds)
+    evidence, readings = track.evidence, track.readings
+    certain = evidence.verdict.probability >= evidence.settings.early and len(evidence) >= settings.sure_reads
+    tried = readings.count >= settings.unsure_reads and not readings.is_better(box)
+    pause = settings.long_patience if certain or tried else settings.patience
+    return Expected(box, max(track.first_seen, readings.last) + pause)
 
 
 def _is_settled(track: Track, expected: Box, seconds: float, settings: LookSettings) -> bool:

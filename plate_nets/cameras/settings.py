@@ -112,6 +112,8 @@ class CameraSettings:
     aspect: Annotated[str | None, BeforeValidator(lambda value: value and str(value))] = None
     """The shape of the whole picture as it should look, ``width:height``, from 1:4 to 4:1, such as ``16:9``; by default
     what the stream says."""
+    detect: str | None = field(default=None, repr=False)
+    """The small stream of the same camera: cars are looked for there, and plates are read in ``source``."""
 
     def __post_init__(self) -> None:
         address = parse_source(self.source)
@@ -119,6 +121,7 @@ class CameraSettings:
             object.__setattr__(self, "id", _name_of(address))
         if not _NAME.fullmatch(self.id):
             raise InputError(f"camera {excerpt(repr(self.id))}: id: expected 1 to 64 letters, digits, '.', '_' or '-'")
+        self._check_detect(address)
         for polygon in self.included:
             self._check_polygon("include", polygon)
         for polygon in self.masks:
@@ -162,6 +165,11 @@ class CameraSettings:
         return parse_source(self.source)
 
     @property
+    def detect_address(self) -> SourceAddress | None:
+        """The parsed small stream; None without one."""
+        return None if self.detect is None else parse_source(self.detect)
+
+    @property
     def target_fps(self) -> float | None:
         """Maximum frames per second to analyse; None: all."""
         return LIVE_FPS if self.fps is None and self.address.live else self.fps
@@ -175,6 +183,14 @@ class CameraSettings:
     def shape(self) -> Fraction | None:
         """The width of the whole picture in heights; None: what the stream says."""
         return None if self.aspect is None else parse_aspect(self.aspect)
+
+    def _check_detect(self, address: SourceAddress) -> None:
+        try:
+            small = self.detect_address
+        except InputError as error:
+            raise InputError(f"camera {self.id}: detect: {str(error).removeprefix('source: ')}") from error
+        if small is not None and (small.live != address.live or "folder" in (small.kind, address.kind)):
+            self._refuse("detect", "a stream beside a stream, or a video file beside a video file", str(small))
 
     def _check_polygon(self, name: str, polygon: Polygon) -> None:
         if len(polygon) < 3 or not all(0 <= x <= 1 and 0 <= y <= 1 for x, y in polygon):
@@ -221,9 +237,14 @@ class WatcherSettings:
     """The version of the networks in events; None: the reader's ``model_version()``, if it has one."""
 
     @property
+    def hides(self) -> bool:
+        """Whether all plates of a frame that is shown must be found, to make them unreadable."""
+        return self.blur or (self.pictures is not None and self.pictures.blur)
+
+    @property
     def needs_whole_frames(self) -> bool:
         """Whether all that can be found in a frame must be found, not only the plates that are expected there."""
-        return self.vehicles or self.blur or (self.pictures is not None and self.pictures.blur)
+        return self.vehicles or self.hides
 
 
 def _name_of(address: SourceAddress) -> str:
