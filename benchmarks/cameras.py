@@ -1,7 +1,7 @@
 """Measures the cost of cameras and their recovery: `python -m benchmarks.cameras`, with an RTSP camera on loopback.
 
-Needs Debian's gst-rtsp-server (`tests/rtsp.py` names its packages), but not for ``--only traffic``. Times of this
-process are CPU time; the camera runs in its own process and does not count.
+Needs Debian's gst-rtsp-server (`tests/rtsp.py` names its packages), but not for ``--only traffic`` and
+``--only streams``. Times of this process are CPU time; the camera runs in its own process and does not count.
 """
 
 import itertools
@@ -19,6 +19,7 @@ import psutil
 import typer
 
 from benchmarks.traffic import traffic
+from benchmarks.two_streams import two_streams
 from plate_nets.cameras.address import parse_source
 from plate_nets.cameras.analysis import AnalysedFrame
 from plate_nets.cameras.capture import Capture, CaptureSettings
@@ -59,11 +60,12 @@ def main(
         int, typer.Option(help="How often the RTSP server restarts; every second time it freezes instead.", min=1)
     ] = 10,
     only: Annotated[
-        str | None, typer.Option(help="Measure only this: overload, idle, two (cameras), restarts or traffic.")
+        str | None,
+        typer.Option(help="Measure only this: overload, idle, two (cameras), restarts, traffic or (two) streams."),
     ] = None,
     clips: Annotated[
         Path | None,
-        typer.Option(help="Clips with their truth, for traffic. Default: drawn drive-bys.", exists=True),
+        typer.Option(help="Clips with their truth, for traffic and streams. Default: drawn drive-bys.", exists=True),
     ] = None,
 ) -> None:
     """Measure what cameras cost, and how long a lost one takes to come back. Prints a line of JSON per measurement."""
@@ -73,6 +75,7 @@ def main(
         "two": lambda folder: [two_cameras(folder, seconds)],
         "restarts": lambda folder: [lost_and_found(folder, restarts)],
         "traffic": lambda folder: traffic(folder, clips),
+        "streams": lambda folder: two_streams(folder, clips),
     }
     with tempfile.TemporaryDirectory() as folder:
         for name, measure in measures.items():
