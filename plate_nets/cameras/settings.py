@@ -113,7 +113,8 @@ class CameraSettings:
     """The shape of the whole picture as it should look, ``width:height``, from 1:4 to 4:1, such as ``16:9``; by default
     what the stream says."""
     detect: str | None = field(default=None, repr=False)
-    """The small stream of the same camera: cars are looked for there, and plates are read in ``source``."""
+    """The small stream of the same camera, on which cars are looked for; plates are read in ``source``. A stream beside
+    a stream, or a video file beside a video file."""
 
     def __post_init__(self) -> None:
         address = parse_source(self.source)
