@@ -10,14 +10,18 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from importlib import metadata
-from typing import Any
+from typing import Annotated, Any
 
-from starlette.responses import JSONResponse
+from fastapi import APIRouter, Path, Request
+from fastapi.responses import JSONResponse
 
 from plate_nets.common.error_codes import NOT_FOUND
 from plate_nets.common.errors import InputError
+from plate_nets.recognition.local import LocalReader
 from plate_nets.web import bodies
+from plate_nets.web.api import TheDesk, text_of
 from plate_nets.web.faults import Refused, answer_of, fault_of
+from plate_nets.web.parts import TheUploads
 
 PORT = 32168
 """Where its clients look for it."""
@@ -25,18 +29,59 @@ ALPR = "alpr"
 FINDER = "license-plate"
 """The custom model that finds plates and reads none, as Blue Iris' users have it."""
 MODELS = (ALPR, FINDER)
-PATHS = ("/v1/vision/alpr", "/v1/image/alpr")
-"""The second is its older name, which many clients still use."""
-LIST = "/v1/vision/custom/list"
-CUSTOM = "/v1/vision/custom/{model}"
-STATUS = ("/v1/status/{name}", "/v1/server/status/{name}")
-"""The second is its name since 2.4."""
 STATUSES = ("ping", "version", "updateavailable")
 _OWN = ("/v1/vision/", "/v1/image/", "/v1/status/", "/v1/server/")
 _FOUND = "DayPlate"
 """What `license-plate` calls a plate, the name that Blue Iris' users look for; it has another one for the night."""
 
+_FORM = bodies.takes(
+    {"multipart/form-data": bodies.form("upload", upload=bodies.BINARY, min_confidence={"type": "number"})}
+)
+
 Answer = dict[str, Any]
+router = APIRouter(
+    tags=["CodeProject.AI Server"], responses={"default": {"description": "the error, {success, error, code}"}}
+)
+
+
+@router.post("/v1/vision/alpr", openapi_extra=_FORM)
+@router.post("/v1/image/alpr", openapi_extra=_FORM, summary="Alpr, by its older name")
+async def alpr(request: Request, desk: TheDesk, uploads: TheUploads) -> JSONResponse:
+    """Read a picture."""
+    return await custom(request, desk, uploads, ALPR)
+
+
+@router.get("/v1/vision/custom/list")
+@router.post("/v1/vision/custom/list")
+async def custom_list(desk: TheDesk) -> JSONResponse:
+    """List the custom models."""
+    return JSONResponse(models(_device(desk)))
+
+
+@router.post("/v1/vision/custom/{model}", openapi_extra=_FORM)
+async def custom(
+    request: Request,
+    desk: TheDesk,
+    uploads: TheUploads,
+    model: Annotated[str, Path(description=f"{ALPR}, or {FINDER} for the boxes alone")],
+) -> JSONResponse:
+    """Read a picture with a custom model."""
+    model, started = model_of(model), time.perf_counter()
+    async with uploads.form(request) as form:
+        least = least_of(text_of(form, "min_confidence"))
+        picture = await desk.read_form(request, form)
+    return JSONResponse(answer(picture, model, least, _device(desk), started))
+
+
+@router.get("/v1/status/{name}")
+@router.get("/v1/server/status/{name}", summary="Status, by its name since 2.4")
+async def server_status(name: Annotated[str, Path(description=f"one of {', '.join(STATUSES)}")]) -> JSONResponse:
+    """Tell that the server is there, its version, or that there is no update."""
+    return JSONResponse(status(name))
+
+
+def _device(desk: TheDesk) -> str:
+    return "CPU" if isinstance(desk.reader.reader, LocalReader) else "server"
 
 
 def is_own(path: str) -> bool:
