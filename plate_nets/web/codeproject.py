@@ -19,7 +19,7 @@ from plate_nets.common.error_codes import NOT_FOUND
 from plate_nets.common.errors import InputError
 from plate_nets.recognition.local import LocalReader
 from plate_nets.web import bodies
-from plate_nets.web.api import TheDesk, text_of
+from plate_nets.web.api import Desk, TheDesk, text_of
 from plate_nets.web.faults import Refused, answer_of, fault_of
 from plate_nets.web.parts import TheUploads
 
@@ -45,60 +45,57 @@ router = APIRouter(
 
 
 @router.post("/v1/vision/alpr", openapi_extra=_FORM)
-@router.post("/v1/image/alpr", openapi_extra=_FORM, summary="Alpr, by its older name")
+@router.post("/v1/image/alpr", openapi_extra=_FORM)
 async def alpr(request: Request, desk: TheDesk, uploads: TheUploads) -> JSONResponse:
     """Read a picture."""
-    return await custom(request, desk, uploads, ALPR)
+    return await custom_model(request, desk, uploads, ALPR)
 
 
 @router.get("/v1/vision/custom/list")
 @router.post("/v1/vision/custom/list")
-async def custom_list(desk: TheDesk) -> JSONResponse:
+async def custom_models(desk: TheDesk) -> JSONResponse:
     """List the custom models."""
-    return JSONResponse(models(_device(desk)))
+    return JSONResponse({**_common("list-custom", _device(desk)), "models": MODELS, "analysisRoundTripMs": 0})
 
 
 @router.post("/v1/vision/custom/{model}", openapi_extra=_FORM)
-async def custom(
+async def custom_model(
     request: Request,
     desk: TheDesk,
     uploads: TheUploads,
     model: Annotated[str, Path(description=f"{ALPR}, or {FINDER} for the boxes alone")],
 ) -> JSONResponse:
     """Read a picture with a custom model."""
-    model, started = model_of(model), time.perf_counter()
+    name, started = model.lower().removesuffix(".pt"), time.perf_counter()
+    if name not in MODELS:
+        raise Refused(NOT_FOUND, f"model: expected one of {', '.join(MODELS)}")
     async with uploads.form(request) as form:
         least = least_of(text_of(form, "min_confidence"))
         picture = await desk.read_form(request, form)
-    return JSONResponse(answer(picture, model, least, _device(desk), started))
+    return JSONResponse(answer(picture, name, least, _device(desk), started))
 
 
 @router.get("/v1/status/{name}")
-@router.get("/v1/server/status/{name}", summary="Status, by its name since 2.4")
-async def server_status(name: Annotated[str, Path(description=f"one of {', '.join(STATUSES)}")]) -> JSONResponse:
+@router.get("/v1/server/status/{name}")
+async def status_of_the_server(
+    name: Annotated[str, Path(description=f"one of {', '.join(STATUSES)}")],
+) -> JSONResponse:
     """Tell that the server is there, its version, or that there is no update."""
-    return JSONResponse(status(name))
-
-
-def _device(desk: TheDesk) -> str:
-    return "CPU" if isinstance(desk.reader.reader, LocalReader) else "server"
+    if name not in STATUSES:
+        raise Refused(NOT_FOUND, f"status: expected one of {', '.join(STATUSES)}")
+    whole = metadata.version("plate-nets")
+    numbers = dict(zip(("major", "minor", "patch"), map(int, re.findall(r"\d+", whole)), strict=False))
+    version = {**numbers, "preRelease": "", "securityUpdate": False, "build": 0}
+    told = {"success": True, "code": 200, "message": whole, "version": version}
+    if name == "updateavailable":
+        newest = {"message": "This is the current version", "updateAvailable": False}
+        told |= {**newest, "current": version, "latest": version}
+    return JSONResponse(told)
 
 
 def is_own(path: str) -> bool:
     """Whether an error at this path has to be in these clients' format."""
     return path.startswith(_OWN)
-
-
-def model_of(name: str) -> str:
-    """The name of a custom model as sent -> one of `MODELS`.
-
-    Raises:
-        Refused: there is no such model.
-    """
-    model = name.lower().removesuffix(".pt")
-    if model not in MODELS:
-        raise Refused(NOT_FOUND, f"model: expected one of {', '.join(MODELS)}")
-    return model
 
 
 def least_of(value: str | None) -> float:
@@ -140,29 +137,6 @@ def answer(
     }
 
 
-def models(device: str) -> Answer:
-    """The list of custom models. ``device``: where pictures are read."""
-    return {**_common("list-custom", device), "models": MODELS, "analysisRoundTripMs": 0}
-
-
-def status(name: str) -> Answer:
-    """The server's status: it is there ("ping"), its version ("version"), and no update ("updateavailable").
-
-    Raises:
-        Refused: there is no such status.
-    """
-    if name not in STATUSES:
-        raise Refused(NOT_FOUND, f"status: expected one of {', '.join(STATUSES)}")
-    whole = metadata.version("plate-nets")
-    numbers = dict(zip(("major", "minor", "patch"), map(int, re.findall(r"\d+", whole)), strict=False))
-    version = {**numbers, "preRelease": "", "securityUpdate": False, "build": 0}
-    told = {"success": True, "code": 200, "message": whole, "version": version}
-    if name != "updateavailable":
-        return told
-    newest = {"message": "This is the current version", "updateAvailable": False}
-    return {**told, **newest, "current": version, "latest": version}
-
-
 def error_response(error: Exception) -> JSONResponse:
     """An exception -> the error in those clients' format."""
     status = int(answer_of(error).http)
@@ -183,6 +157,10 @@ def _places(picture: bodies.Picture) -> Iterable[Answer]:
 
 def _box(plate: bodies.Plate) -> Answer:
     return dict(zip(("x_min", "y_min", "x_max", "y_max"), map(round, plate.box), strict=True))
+
+
+def _device(desk: Desk) -> str:
+    return "CPU" if isinstance(desk.reader.reader, LocalReader) else "server"
 
 
 def _common(command: str, device: str) -> Answer:

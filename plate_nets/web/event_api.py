@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Response
 from fastapi.responses import FileResponse, JSONResponse, StreamingResponse
+from pydantic import Field
 from sse_starlette import EventSourceResponse
 
 from plate_nets.cameras.list_entries import normalize
@@ -17,7 +18,7 @@ from plate_nets.common.errors import InputError
 from plate_nets.common.spreadsheet import safe_cell
 from plate_nets.events.sinks.files import COLUMNS, csv_lines, row
 from plate_nets.web import bodies
-from plate_nets.web.event_filter import EventFilter, stored_time
+from plate_nets.web.event_filter import EventFilter
 from plate_nets.web.event_pictures import kept_picture
 from plate_nets.web.faults import Refused
 from plate_nets.web.parts import JsonRoute, TheAccess, TheBackend, TheSources, TheStore, TheTail
@@ -32,30 +33,20 @@ _TABLE = (*COLUMNS, "correction")
 router = APIRouter(prefix="/api/v1/events", tags=["events"], route_class=JsonRoute)
 
 
-async def search(
-    text: Annotated[str, Query(description="start of the text, a pattern with * and ?, or a hash")] = "",
-    distance: Annotated[int, Query(ge=0, le=2, description="characters by which it may differ")] = 0,
-    camera: Annotated[str, Query(description="its id")] = "",
-    list: Annotated[str, Query(description="name of a matching watch list")] = "",
-    since: Annotated[str, Query(description="from this time on, ISO 8601")] = "",
-    until: Annotated[str, Query(description="before this time")] = "",
-) -> EventFilter:
-    """The filter of a search."""
-    return EventFilter(text[:64], distance, camera, list, stored_time(since, "since"), stored_time(until, "until"))
+class Page(EventFilter):
+    """A search, and which of its pages."""
+
+    limit: int = Field(default=50, ge=1, le=_MOST)
+    cursor: str = Field(default="", description="from the previous page")
 
 
-Search = Annotated[EventFilter, Depends(search)]
+Search = Annotated[EventFilter, Query()]
 
 
 @router.get("")
-async def find_events(
-    store: TheStore,
-    wanted: Search,
-    limit: Annotated[int, Query(ge=1, le=_MOST)] = 50,
-    cursor: Annotated[str, Query(description="from the previous page")] = "",
-) -> JSONResponse:
+async def find_events(store: TheStore, wanted: Annotated[Page, Query()]) -> JSONResponse:
     """A page of events, newest first, and the cursor of the next page."""
-    page = await asyncio.to_thread(store.page, wanted, cursor[:128], limit)
+    page = await asyncio.to_thread(store.page, wanted, wanted.cursor[:128], wanted.limit)
     return JSONResponse({"events": page.events, "cursor": page.cursor})
 
 

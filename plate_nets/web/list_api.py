@@ -88,7 +88,7 @@ async def entries_near_text(
     return JSONResponse({"text": text, "entries": near})
 
 
-@router.delete("/{name}/entries/{plate}", status_code=204)
+@router.delete("/{name}/entries/{plate}", status_code=204, response_class=Response)
 async def remove_entry(lists: TheLists, name: str, plate: str) -> None:
     """Remove an entry, if it is there."""
     await asyncio.to_thread(lists.change, name, remove=normalize(plate))

@@ -139,7 +139,7 @@ async def log_in(request: Request, pages: ThePages, access: TheAccess, uploads: 
     return response
 
 
-@router.post("/logout", status_code=204)
+@router.post("/logout", status_code=204, response_class=Response)
 async def log_out(response: Response) -> None:
     """End the session."""
     response.delete_cookie(SESSION_COOKIE)

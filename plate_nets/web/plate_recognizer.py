@@ -44,7 +44,7 @@ router = APIRouter(
 
 
 @router.post("/v1/plate-reader/", status_code=201, openapi_extra=_FORM)
-@router.post("/v1/plate-reader", status_code=201, openapi_extra=_FORM, summary="Snapshot, as some clients send it")
+@router.post("/v1/plate-reader", status_code=201, openapi_extra=_FORM)
 async def snapshot(request: Request, desk: TheDesk, uploads: TheUploads) -> JSONResponse:
     """Read a picture, in the format of Plate Recognizer's Snapshot API."""
     async with uploads.form(request) as form:
