@@ -24,7 +24,7 @@ _TABLE = bodies.takes({"text/csv": bodies.BINARY})
 router = APIRouter(prefix="/api/v1/lists", tags=["watch lists"], route_class=JsonRoute)
 
 
-@router.get("", response_class=Response, responses=bodies.gives("application/json"))
+@router.get("")
 async def watch_lists(lists: TheLists) -> Response:
     """The watch lists: labels and limits by plate."""
     return Response(await asyncio.to_thread(_as_json, lists), media_type="application/json")
