@@ -43,7 +43,7 @@ def mcp(
     with ExitStack() as stack:
         if events:
             with needs("web", "--events"):
-                from plate_nets.web.event_filter import EventFilter, stored_time
+                from plate_nets.web.event_filter import EventFilter
                 from plate_nets.web.store import EventStore
             store = stack.enter_context(closing(EventStore(events, new=False)))
 
@@ -57,9 +57,7 @@ def mcp(
                 as 2026-11-22T10:00:00Z; without an offset they are in UTC. limit: at most 200.
                 """
                 try:
-                    wanted = EventFilter(
-                        plate, camera=camera, since=stored_time(since, "since"), until=stored_time(until, "until")
-                    )
+                    wanted = EventFilter(text=plate, camera=camera, since=since, until=until)
                     return list(store.page(wanted, limit=max(1, min(limit, _MOST))).events)
                 except PlateError as error:
                     raise ToolError(str(error)) from error

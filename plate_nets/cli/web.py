@@ -37,8 +37,8 @@ from plate_nets.triton.supervision.supervisor import Supervisor
 
 if TYPE_CHECKING:
     from plate_nets.cameras.cameras_file import WatchPlan
-    from plate_nets.web.app import Sources
     from plate_nets.web.health import Backend
+    from plate_nets.web.parts import Sources
 
 _EXTRA = "web"
 _PORT = 8080
@@ -188,9 +188,9 @@ def open_sources(
     sure: float | None = None,
 ) -> "Sources":
     """Open what the page shows besides uploads; cameras without an event store get their own."""
-    from plate_nets.web.app import Sources
     from plate_nets.web.cameras import CameraRoom
     from plate_nets.web.lists import ListKeeper
+    from plate_nets.web.parts import Sources
     from plate_nets.web.store import EventStore
 
     if sure is not None:

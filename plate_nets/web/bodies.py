@@ -1,13 +1,15 @@
-"""Request and response bodies of the HTTP API: the models behind the OpenAPI document."""
+"""Request and response bodies of the HTTP API: its models, and what the OpenAPI document says of other kinds."""
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from plate_nets.types import VEHICLES, Side
 
 Probability = Annotated[float, Field(ge=0, le=1)]
-
+Json = Mapping[str, Any]
+"""A part of the OpenAPI document."""
 
 LONGEST = 2048
 """Characters of an address, and of the fields of a form beside the picture."""
@@ -153,3 +155,26 @@ class Wellness(Body):
     """Whether plates are being read."""
 
     state: Literal["serving", "failing"]
+
+
+FAILURES: dict[int | str, dict[str, Any]] = {
+    "default": {"model": Failure, "description": "the error; docs/reference/errors.md explains the codes"}
+}
+"""The answers of every route besides its own."""
+BINARY: Json = {"type": "string", "format": "binary"}
+
+
+def form(required: str = "", **fields: Json) -> Json:
+    """The schemas of a form's fields -> that of the form."""
+    return {"type": "object", "properties": fields, "required": [required] if required else []}
+
+
+def takes(kinds: Mapping[str, Json]) -> dict[str, Any]:
+    """Content types and their schemas -> the body of a route that receives it by itself."""
+    content = {kind: {"schema": schema} for kind, schema in kinds.items()}
+    return {"requestBody": {"required": True, "content": content}}
+
+
+def gives(kind: str) -> dict[int | str, dict[str, Any]]:
+    """The content type of an answer that is no JSON -> that answer."""
+    return {200: {"content": {kind: {"schema": BINARY}}}}

@@ -1,6 +1,5 @@
 """Cameras watched in this process: their newest pictures, their status, and their events for the store."""
 
-import asyncio
 import logging
 import threading
 import time
@@ -13,9 +12,6 @@ from typing import Any, Self
 
 import cv2
 import numpy as np
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
 
 from plate_nets.cameras.analysis import AnalysedFrame
 from plate_nets.cameras.camera_status import CameraStatus
@@ -23,7 +19,6 @@ from plate_nets.cameras.cameras_file import WatchPlan
 from plate_nets.cameras.overlay import Overlay
 from plate_nets.cameras.watch_lists import WatchList
 from plate_nets.cameras.watcher import Watcher
-from plate_nets.common.error_codes import NOT_FOUND
 from plate_nets.common.errors import PlateError
 from plate_nets.common.threads import LastingThread
 from plate_nets.countries import PlateScheme
@@ -31,7 +26,6 @@ from plate_nets.events.sinks.recorder import Recorder
 from plate_nets.events.sinks.settings import SqliteSettings
 from plate_nets.recognition.reader import Reader
 from plate_nets.types import Frame
-from plate_nets.web.faults import Refused
 
 _log = logging.getLogger(__name__)
 
@@ -138,28 +132,3 @@ def _encode(drawn: Frame) -> bytes | None:
         drawn = np.asarray(cv2.resize(drawn, (_WIDTH, h * _WIDTH // w), interpolation=cv2.INTER_AREA), np.uint8)
     done, encoded = cv2.imencode(".jpg", drawn, _JPEG)
     return encoded.tobytes() if done else None
-
-
-class CameraApi:
-    """The endpoints of cameras."""
-
-    def __init__(self, room: CameraRoom) -> None:
-        self._room = room
-
-    def routes(self) -> list[Route]:
-        """The routes of these endpoints."""
-        return [
-            Route("/api/v1/cameras", self.cameras),
-            Route("/api/v1/cameras/{camera}/frame.jpg", self.frame),
-        ]
-
-    async def cameras(self, request: Request) -> Response:
-        """The status of each camera."""
-        return JSONResponse({"cameras": [asdict(each) for each in self._room.status()]})
-
-    async def frame(self, request: Request) -> Response:
-        """The newest analysed frame."""
-        encoded = await asyncio.to_thread(self._room.picture, request.path_params["camera"])
-        if encoded is None:
-            raise Refused(NOT_FOUND, "camera: no picture available")
-        return Response(encoded, media_type="image/jpeg")

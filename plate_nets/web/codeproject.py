@@ -10,14 +10,18 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from importlib import metadata
-from typing import Any
+from typing import Annotated, Any
 
-from starlette.responses import JSONResponse
+from fastapi import APIRouter, Path, Request
+from fastapi.responses import JSONResponse
 
 from plate_nets.common.error_codes import NOT_FOUND
 from plate_nets.common.errors import InputError
+from plate_nets.recognition.local import LocalReader
 from plate_nets.web import bodies
+from plate_nets.web.api import Desk, TheDesk, text_of
 from plate_nets.web.faults import Refused, answer_of, fault_of
+from plate_nets.web.parts import TheUploads
 
 PORT = 32168
 """Where its clients look for it."""
@@ -25,35 +29,73 @@ ALPR = "alpr"
 FINDER = "license-plate"
 """The custom model that finds plates and reads none, as Blue Iris' users have it."""
 MODELS = (ALPR, FINDER)
-PATHS = ("/v1/vision/alpr", "/v1/image/alpr")
-"""The second is its older name, which many clients still use."""
-LIST = "/v1/vision/custom/list"
-CUSTOM = "/v1/vision/custom/{model}"
-STATUS = ("/v1/status/{name}", "/v1/server/status/{name}")
-"""The second is its name since 2.4."""
 STATUSES = ("ping", "version", "updateavailable")
 _OWN = ("/v1/vision/", "/v1/image/", "/v1/status/", "/v1/server/")
 _FOUND = "DayPlate"
 """What `license-plate` calls a plate, the name that Blue Iris' users look for; it has another one for the night."""
 
+_FORM = bodies.takes(
+    {"multipart/form-data": bodies.form("upload", upload=bodies.BINARY, min_confidence={"type": "number"})}
+)
+
 Answer = dict[str, Any]
+router = APIRouter(
+    tags=["CodeProject.AI Server"], responses={"default": {"description": "the error, {success, error, code}"}}
+)
+
+
+@router.post("/v1/vision/alpr", openapi_extra=_FORM)
+@router.post("/v1/image/alpr", openapi_extra=_FORM)
+async def alpr(request: Request, desk: TheDesk, uploads: TheUploads) -> JSONResponse:
+    """Read a picture."""
+    return await custom_model(request, desk, uploads, ALPR)
+
+
+@router.get("/v1/vision/custom/list")
+@router.post("/v1/vision/custom/list")
+async def custom_models(desk: TheDesk) -> JSONResponse:
+    """List the custom models."""
+    return JSONResponse({**_common("list-custom", _device(desk)), "models": MODELS, "analysisRoundTripMs": 0})
+
+
+@router.post("/v1/vision/custom/{model}", openapi_extra=_FORM)
+async def custom_model(
+    request: Request,
+    desk: TheDesk,
+    uploads: TheUploads,
+    model: Annotated[str, Path(description=f"{ALPR}, or {FINDER} for the boxes alone")],
+) -> JSONResponse:
+    """Read a picture with a custom model."""
+    name, started = model.lower().removesuffix(".pt"), time.perf_counter()
+    if name not in MODELS:
+        raise Refused(NOT_FOUND, f"model: expected one of {', '.join(MODELS)}")
+    async with uploads.form(request) as form:
+        least = least_of(text_of(form, "min_confidence"))
+        picture = await desk.read_form(request, form)
+    return JSONResponse(answer(picture, name, least, _device(desk), started))
+
+
+@router.get("/v1/status/{name}")
+@router.get("/v1/server/status/{name}")
+async def status_of_the_server(
+    name: Annotated[str, Path(description=f"one of {', '.join(STATUSES)}")],
+) -> JSONResponse:
+    """Tell that the server is there, its version, or that there is no update."""
+    if name not in STATUSES:
+        raise Refused(NOT_FOUND, f"status: expected one of {', '.join(STATUSES)}")
+    whole = metadata.version("plate-nets")
+    numbers = dict(zip(("major", "minor", "patch"), map(int, re.findall(r"\d+", whole)), strict=False))
+    version = {**numbers, "preRelease": "", "securityUpdate": False, "build": 0}
+    told = {"success": True, "code": 200, "message": whole, "version": version}
+    if name == "updateavailable":
+        newest = {"message": "This is the current version", "updateAvailable": False}
+        told |= {**newest, "current": version, "latest": version}
+    return JSONResponse(told)
 
 
 def is_own(path: str) -> bool:
     """Whether an error at this path has to be in these clients' format."""
     return path.startswith(_OWN)
-
-
-def model_of(name: str) -> str:
-    """The name of a custom model as sent -> one of `MODELS`.
-
-    Raises:
-        Refused: there is no such model.
-    """
-    model = name.lower().removesuffix(".pt")
-    if model not in MODELS:
-        raise Refused(NOT_FOUND, f"model: expected one of {', '.join(MODELS)}")
-    return model
 
 
 def least_of(value: str | None) -> float:
@@ -95,29 +137,6 @@ def answer(
     }
 
 
-def models(device: str) -> Answer:
-    """The list of custom models. ``device``: where pictures are read."""
-    return {**_common("list-custom", device), "models": MODELS, "analysisRoundTripMs": 0}
-
-
-def status(name: str) -> Answer:
-    """The server's status: it is there ("ping"), its version ("version"), and no update ("updateavailable").
-
-    Raises:
-        Refused: there is no such status.
-    """
-    if name not in STATUSES:
-        raise Refused(NOT_FOUND, f"status: expected one of {', '.join(STATUSES)}")
-    whole = metadata.version("plate-nets")
-    numbers = dict(zip(("major", "minor", "patch"), map(int, re.findall(r"\d+", whole)), strict=False))
-    version = {**numbers, "preRelease": "", "securityUpdate": False, "build": 0}
-    told = {"success": True, "code": 200, "message": whole, "version": version}
-    if name != "updateavailable":
-        return told
-    newest = {"message": "This is the current version", "updateAvailable": False}
-    return {**told, **newest, "current": version, "latest": version}
-
-
 def error_response(error: Exception) -> JSONResponse:
     """An exception -> the error in those clients' format."""
     status = int(answer_of(error).http)
@@ -138,6 +157,10 @@ def _places(picture: bodies.Picture) -> Iterable[Answer]:
 
 def _box(plate: bodies.Plate) -> Answer:
     return dict(zip(("x_min", "y_min", "x_max", "y_max"), map(round, plate.box), strict=True))
+
+
+def _device(desk: Desk) -> str:
+    return "CPU" if isinstance(desk.reader.reader, LocalReader) else "server"
 
 
 def _common(command: str, device: str) -> Answer:

@@ -5,27 +5,24 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from datetime import datetime
-from pathlib import Path
+from typing import Annotated, Any
 
+from fastapi import APIRouter, Depends, Header, Path, Query, Response
+from fastapi.responses import FileResponse, JSONResponse, StreamingResponse
+from pydantic import Field
 from sse_starlette import EventSourceResponse
-from starlette.requests import Request
-from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
-from starlette.routing import Route
 
 from plate_nets.cameras.list_entries import normalize
 from plate_nets.common.error_codes import NOT_FOUND
 from plate_nets.common.errors import InputError
 from plate_nets.common.spreadsheet import safe_cell
-from plate_nets.countries import PlateScheme
 from plate_nets.events.sinks.files import COLUMNS, csv_lines, row
 from plate_nets.web import bodies
-from plate_nets.web.event_filter import EventFilter, stored_time
+from plate_nets.web.event_filter import EventFilter
 from plate_nets.web.event_pictures import kept_picture
 from plate_nets.web.faults import Refused
-from plate_nets.web.settings import WebSettings
-from plate_nets.web.store import Document, EventStore
-from plate_nets.web.tail import EventTail
-from plate_nets.web.uploads import Uploads
+from plate_nets.web.parts import JsonRoute, TheAccess, TheBackend, TheSources, TheStore, TheTail
+from plate_nets.web.store import Document
 
 _MOST = 200
 _MOST_HOURS = 7 * 24
@@ -33,144 +30,120 @@ _PING = 15
 _TABLE = (*COLUMNS, "correction")
 """Columns of a search as CSV."""
 
+router = APIRouter(prefix="/api/v1/events", tags=["events"], route_class=JsonRoute)
 
-class EventApi:
-    """The endpoints of events.
 
-    Args:
-        settings: limits.
-        store: the events.
-        tail: the live stream.
-        pictures: folder of the events' pictures, if any.
-        scheme: the scheme of the plates.
-        uploads: receives corrections.
-    """
+class Page(EventFilter):
+    """A search, and which of its pages."""
 
-    def __init__(
-        self,
-        settings: WebSettings,
-        store: EventStore,
-        tail: EventTail,
-        pictures: Path | None,
-        scheme: PlateScheme,
-        uploads: Uploads,
-    ) -> None:
-        self._settings = settings
-        self._uploads = uploads
-        self._store = store
-        self._tail = tail
-        self._pictures = pictures.resolve() if pictures else None
-        self._scheme = scheme
+    limit: int = Field(default=50, ge=1, le=_MOST)
+    cursor: str = Field(default="", description="from the previous page")
 
-    def routes(self) -> list[Route]:
-        """The routes of these endpoints."""
-        return [
-            Route("/api/v1/events", self.events),
-            Route("/api/v1/events/stream", self.stream),
-            Route("/api/v1/events/table.csv", self.table),
-            Route("/api/v1/events/hours", self.hours),
-            Route("/api/v1/events/visits", self.visits),
-            Route("/api/v1/events/cameras", self.cameras),
-            Route("/api/v1/events/{id}", self.event),
-            Route("/api/v1/events/{id}/correction", self.correct, methods=["PUT"]),
-            Route("/api/v1/events/{id}/{picture}.jpg", self.picture),
-        ]
 
-    async def events(self, request: Request) -> Response:
-        """A page of events, newest first."""
-        query = request.query_params
-        limit = _number(query.get("limit", "50"), "limit", 1, _MOST)
-        page = await asyncio.to_thread(self._store.page, _filter(request), query.get("cursor", "")[:128], limit)
-        return JSONResponse({"events": page.events, "cursor": page.cursor})
+Search = Annotated[EventFilter, Query()]
 
-    async def table(self, request: Request) -> Response:
-        """The events of a search as CSV that is safe in a spreadsheet."""
-        headers = {"Content-Disposition": 'attachment; filename="events.csv"'}
-        return StreamingResponse(_table(self._store.newest(_filter(request))), media_type="text/csv", headers=headers)
 
-    async def hours(self, request: Request) -> Response:
-        """How many events fit a search in each hour from `since` until `until`."""
-        event_filter = _filter(request)
-        if not (event_filter.since and event_filter.until):
-            raise InputError("since, until: expected both")
-        since, until = (datetime.fromisoformat(each).timestamp() for each in (event_filter.since, event_filter.until))
-        hours = math.ceil((until - since) / 3600)
-        if not 0 < hours <= _MOST_HOURS:
-            raise InputError(f"until: expected a time after since, and at most {_MOST_HOURS} hours later")
-        counts = await asyncio.to_thread(self._store.hours, event_filter, int(since))
-        return JSONResponse({"counts": [counts.get(hour, 0) for hour in range(hours)]})
+@router.get("")
+async def find_events(store: TheStore, wanted: Annotated[Page, Query()]) -> JSONResponse:
+    """A page of events, newest first, and the cursor of the next page."""
+    page = await asyncio.to_thread(store.page, wanted, wanted.cursor[:128], wanted.limit)
+    return JSONResponse({"events": page.events, "cursor": page.cursor})
 
-    async def visits(self, request: Request) -> Response:
-        """How often a plate was seen, first and last, by camera; its text is exactly that of its events."""
-        plate = request.query_params.get("plate", "")[:64]
-        if not plate:
-            raise InputError("plate: expected the text of an event")
-        cameras = await asyncio.to_thread(self._store.visits, plate)
-        return JSONResponse(
-            {
-                "plate": plate,
-                "count": sum(each.count for each in cameras),
-                "first": min((each.first for each in cameras), default=None),
-                "last": max((each.last for each in cameras), default=None),
-                "cameras": [asdict(each) for each in cameras],
-            }
-        )
 
-    async def cameras(self, request: Request) -> Response:
-        """The cameras that have events."""
-        return JSONResponse({"cameras": await asyncio.to_thread(self._store.cameras)})
+@router.get("/stream", response_class=Response, responses=bodies.gives("text/event-stream"))
+async def stream_events(
+    tail: TheTail,
+    access: TheAccess,
+    last_event_id: Annotated[str, Header(description="resumes a broken stream")] = "",
+) -> Response:
+    """Stream new events."""
+    tail.check_room()
+    after = int(last_event_id) if last_event_id.isdecimal() and len(last_event_id) < 19 else None
+    return EventSourceResponse(tail.events(after), ping=_PING, send_timeout=access.settings.idle)
 
-    async def event(self, request: Request) -> Response:
-        """One event."""
-        return JSONResponse(await self._event(request))
 
-    async def correct(self, request: Request) -> Response:
-        """Store the true text of a plate beside the reading; a text that fits no format is stored with a warning."""
-        plate = normalize((await self._uploads.document(request, bodies.Correction)).plate)
-        if plate and not (plate.isascii() and plate.isalnum()):
-            raise InputError("plate: expected letters and digits")
-        event = await asyncio.to_thread(self._store.correct, request.path_params["id"], plate)
-        odd = bool(plate) and not self._scheme.is_plate(plate)
-        warning = f"{plate} fits no format of {self._scheme.name}: the export leaves it out" if odd else ""
-        return JSONResponse(_existing(event) | {"warning": warning})
+@router.get("/table.csv", response_class=Response, responses=bodies.gives("text/csv"))
+async def events_as_table(store: TheStore, wanted: Search) -> Response:
+    """The newest 100,000 events of a search as CSV that is safe in a spreadsheet."""
+    headers = {"Content-Disposition": 'attachment; filename="events.csv"'}
+    return StreamingResponse(_table(store.newest(wanted)), media_type="text/csv", headers=headers)
 
-    async def stream(self, request: Request) -> Response:
-        """Stream new events; `Last-Event-ID` resumes a broken stream."""
-        self._tail.check_room()
-        last = request.headers.get("last-event-id", "")
-        after = int(last) if last.isdecimal() and len(last) < 19 else None
-        return EventSourceResponse(self._tail.events(after), ping=_PING, send_timeout=self._settings.idle)
 
-    async def picture(self, request: Request) -> Response:
-        """The picture of an event's plate or whole frame."""
-        event = await self._event(request)
-        kind = request.path_params["picture"]
-        path = await asyncio.to_thread(kept_picture, self._pictures, event, kind) if self._pictures else None
-        if path is None:
-            raise Refused(NOT_FOUND, "picture: not stored")
-        return FileResponse(path, media_type="image/jpeg")
+@router.get("/hours")
+async def events_by_hour(store: TheStore, wanted: Search) -> dict[str, list[int]]:
+    """How many events fit a search in each hour from `since` until `until`, at most 7 days."""
+    if not (wanted.since and wanted.until):
+        raise InputError("since, until: expected both")
+    since, until = (datetime.fromisoformat(each).timestamp() for each in (wanted.since, wanted.until))
+    hours = math.ceil((until - since) / 3600)
+    if not 0 < hours <= _MOST_HOURS:
+        raise InputError(f"until: expected a time after since, and at most {_MOST_HOURS} hours later")
+    counts = await asyncio.to_thread(store.hours, wanted, int(since))
+    return {"counts": [counts.get(hour, 0) for hour in range(hours)]}
 
-    async def _event(self, request: Request) -> Document:
-        return _existing(await asyncio.to_thread(self._store.get, request.path_params["id"]))
+
+@router.get("/visits")
+async def visits_of_plate(
+    store: TheStore, plate: Annotated[str, Query(min_length=1, description="exactly as in its events, or its hash")]
+) -> dict[str, Any]:
+    """How often a plate was seen, first and last, by camera."""
+    cameras = await asyncio.to_thread(store.visits, plate[:64])
+    return {
+        "plate": plate[:64],
+        "count": sum(each.count for each in cameras),
+        "first": min((each.first for each in cameras), default=None),
+        "last": max((each.last for each in cameras), default=None),
+        "cameras": [asdict(each) for each in cameras],
+    }
+
+
+@router.get("/cameras")
+async def cameras_with_events(store: TheStore) -> dict[str, list[str]]:
+    """The cameras that have events."""
+    return {"cameras": await asyncio.to_thread(store.cameras)}
+
+
+async def existing(store: TheStore, id: Annotated[str, Path()]) -> Document:
+    """The event of an address."""
+    return _existing(await asyncio.to_thread(store.get, id))
+
+
+Existing = Annotated[Document, Depends(existing)]
+
+
+@router.get("/{id}")
+async def one_event(event: Existing) -> Document:
+    """One event."""
+    return event
+
+
+@router.put("/{id}/correction")
+async def correct_event(store: TheStore, backend: TheBackend, id: str, given: bodies.Correction) -> Document:
+    """Store the true text of a plate beside the reading; a text that fits no format is stored with a warning."""
+    plate = normalize(given.plate)
+    if plate and not (plate.isascii() and plate.isalnum()):
+        raise InputError("plate: expected letters and digits")
+    event = _existing(await asyncio.to_thread(store.correct, id, plate))
+    odd = bool(plate) and not backend.scheme.is_plate(plate)
+    warning = f"{plate} fits no format of {backend.scheme.name}: the export leaves it out" if odd else ""
+    return event | {"warning": warning}
+
+
+@router.get("/{id}/{picture}.jpg", response_class=Response, responses=bodies.gives("image/jpeg"))
+async def picture_of_event(
+    sources: TheSources, event: Existing, picture: Annotated[str, Path(description="plate, frame or vehicle")]
+) -> Response:
+    """A picture of an event."""
+    path = await asyncio.to_thread(kept_picture, sources.pictures, event, picture) if sources.pictures else None
+    if path is None:
+        raise Refused(NOT_FOUND, "picture: not stored")
+    return FileResponse(path, media_type="image/jpeg")
 
 
 def _existing(event: Document | None) -> Document:
     if event is None:
         raise Refused(NOT_FOUND, "event: no event with this id")
     return event
-
-
-def _filter(request: Request) -> EventFilter:
-    """The filter of a search."""
-    query = request.query_params
-    return EventFilter(
-        text=query.get("text", "")[:64],
-        distance=_number(query.get("distance", "0"), "distance", 0, 2),
-        camera=query.get("camera", ""),
-        list=query.get("list", ""),
-        since=stored_time(query.get("since", ""), "since"),
-        until=stored_time(query.get("until", ""), "until"),
-    )
 
 
 def _table(events: Iterable[Document]) -> Iterator[str]:
@@ -181,9 +154,3 @@ def _table(events: Iterable[Document]) -> Iterator[str]:
         yield csv_lines(
             _TABLE, [{name: safe_cell(cell) if isinstance(cell, str) else cell for name, cell in cells.items()}]
         )
-
-
-def _number(text: str, name: str, lowest: int, highest: int) -> int:
-    if not (text.isdecimal() and len(text) < 6 and lowest <= int(text) <= highest):
-        raise InputError(f"{name}: expected a whole number from {lowest} to {highest}")
-    return int(text)

@@ -1,7 +1,10 @@
 """A filter for events as conditions in SQL."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from plate_nets.cameras.list_entries import normalize
 from plate_nets.cameras.privacy import is_hash
@@ -9,26 +12,52 @@ from plate_nets.common.errors import InputError
 
 WILD = frozenset("*?")
 _AFTER_ALL = chr(0x10FFFF)
+_LONGEST = 64
+"""Characters of a text that is searched for."""
 
 Condition = tuple[str, list[str]]
 """SQL, and the values of its parameters. A condition on a text has ``{0}`` for the column."""
 
 
-@dataclass(frozen=True)
-class EventFilter:
-    """A filter for events; empty fields match any.
+def stored_time(text: str, name: str) -> str:
+    """A time in ISO 8601, in UTC without an offset -> the store's format; empty stays empty.
 
-    ``text``: of the plate, with the wild cards ``*`` and ``?``; without them, the beginning of the text; or a hash.
-    ``distance``: edits by which it may differ; above 0, wild cards have no meaning. ``since`` and ``until``: times in
-    the store's format.
+    Raises:
+        InputError: it is not such a time.
     """
+    if not text:
+        return ""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise InputError(f"{name}: expected a time such as 2026-11-22T10:00:00Z") from error
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    try:
+        moment = moment.astimezone(UTC)
+    except OverflowError as error:
+        raise InputError(f"{name}: expected a time of the years 1 to 9999 in UTC") from error
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
-    text: str = ""
-    distance: int = 0
-    camera: str = ""
-    list: str = ""
-    since: str = ""
-    until: str = ""
+
+class EventFilter(BaseModel):
+    """A filter for events; empty fields match any. Raises InputError for a time that is none."""
+
+    model_config = ConfigDict(frozen=True)
+
+    text: Annotated[str, AfterValidator(lambda text: text[:_LONGEST])] = Field(
+        default="", description="of the plate: its beginning, a pattern with * and ?, or a hash"
+    )
+    distance: int = Field(
+        default=0, ge=0, le=2, description="edits by which it may differ; above 0, * and ? have no meaning"
+    )
+    camera: str = Field(default="", description="its id")
+    list: str = Field(default="", description="name of a matching watch list")
+    since: Annotated[str, AfterValidator(partial(stored_time, name="since"))] = Field(
+        default="", description="from this time on, ISO 8601"
+    )
+    until: Annotated[str, AfterValidator(partial(stored_time, name="until"))] = Field(
+        default="", description="before this time"
+    )
 
     @property
     def stored_text(self) -> str:
@@ -56,23 +85,3 @@ def pattern(text: str) -> Condition:
         conditions.append("{0} GLOB ?")
         values.append(text.replace("[", "[[]"))
     return " AND ".join(conditions), values
-
-
-def stored_time(text: str, name: str) -> str:
-    """A time in ISO 8601, in UTC without an offset -> the store's format; empty stays empty.
-
-    Raises:
-        InputError: it is not such a time.
-    """
-    if not text:
-        return ""
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise InputError(f"{name}: expected a time such as 2026-11-22T10:00:00Z") from error
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    try:
-        moment = moment.astimezone(UTC)
-    except OverflowError as error:
-        raise InputError(f"{name}: expected a time of the years 1 to 9999 in UTC") from error
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,9 +1,12 @@
 """Exceptions -> error answers of the API: code, status and one line, from the tables in `answers.py`."""
 
+from collections.abc import Sequence
+from typing import Any
+
 from starlette.responses import JSONResponse
 
 from plate_nets.common.error_codes import NOT_ALLOWED, OURS, WEB, ErrorAnswer, answer_for
-from plate_nets.common.errors import AccessDenied, PlateError
+from plate_nets.common.errors import AccessDenied, InputError, PlateError
 from plate_nets.web.bodies import Fault
 
 
@@ -39,6 +42,12 @@ def fault_of(error: Exception) -> Fault:
     known = isinstance(error, PlateError)
     message = str(error) if known else "a fault of the server; its log says more"
     return Fault(code=answer.phrase, message=message, retry=answer.retry)
+
+
+def invalid(faults: Sequence[Any]) -> InputError:
+    """What pydantic found in a request -> the first of it, in one line."""
+    where = faults[0]["loc"] if faults[0]["loc"][0] == "body" else faults[0]["loc"][1:]
+    return InputError(": ".join([*map(str, where), faults[0]["msg"]]))
 
 
 def error_response(error: Exception) -> JSONResponse:

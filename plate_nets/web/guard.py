@@ -48,7 +48,9 @@ class Guard:
                 headers.setdefault("Cache-Control", "no-store")
             await send(message)
 
-        request = Request(_with_plain_cookies(scope), receive)
+        # FastAPI's routes know no HEAD; uvicorn leaves out the body of its answer
+        method = "GET" if scope["method"] == "HEAD" else scope["method"]
+        request = Request({**_with_plain_cookies(scope), "method": method}, receive)
         try:
             self._check(request)
         except PlateError as error:
@@ -90,7 +92,7 @@ def answer_error(request: Request, error: Exception) -> Response:
             return RedirectResponse("/login", 303)
         if not path_of(request).startswith("/api/"):
             return PlainTextResponse(fault_of(error).message, int(answer_of(error).http))
-    if path_of(request) in plate_recognizer.PATHS:
+    if plate_recognizer.is_own(path_of(request)):
         return plate_recognizer.error_response(error)
     if codeproject.is_own(path_of(request)):
         return codeproject.error_response(error)

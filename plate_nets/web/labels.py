@@ -36,11 +36,10 @@ def label_rows(
     Raises:
         ContractError: an event is invalid.
     """
-    root = pictures.resolve()
     for event in events:
         if not _ID.fullmatch(PlateEvent.from_dict(event).id):
             raise ContractError(f"event {event['id']!r}: id: expected a ULID")
-        frame = kept_picture(root, event, "frame")
+        frame = kept_picture(pictures, event, "frame")
         try:
             content = read_file(frame, FrameLimits().max_bytes) if frame else None
         except (OSError, InputTooLarge):

@@ -1,24 +1,19 @@
 """The HTML pages: the main page with its sections, the login, and the API documentation."""
 
-import json
-from collections.abc import Mapping, Sequence
-from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import jinja2
-from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
-from starlette.routing import Mount, Route
-from starlette.staticfiles import StaticFiles
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi.staticfiles import StaticFiles
 
 from plate_nets.recognition.health import known_picture
 from plate_nets.types import PLATE_COLUMNS
 from plate_nets.web.access import SESSION_COOKIE, SESSION_SECONDS, Access, Caller
 from plate_nets.web.faults import Refused, answer_of
-from plate_nets.web.openapi import document
+from plate_nets.web.parts import EVENTS, LISTS, Sources, TheAccess, TheUploads, part
 from plate_nets.web.texts import LANGUAGES, load_texts, preferred
-from plate_nets.web.uploads import Uploads
 
 _HERE = Path(__file__).parent
 _LANGUAGE_COOKIE = "plates_language"
@@ -27,31 +22,26 @@ HEALTH = "health"
 """A section whose name is also the address of the health check."""
 
 
+_NOBODY = Caller("")
+"""The sender of a login."""
+
+router = APIRouter(include_in_schema=False)
+
+
 class Pages:
-    """The endpoints that answer with HTML.
+    """Renders the pages.
 
     Args:
-        access: logins, and the limits shown on the page.
-        uploads: receives the login.
-        sections: the sections of the page.
-        with_cameras: whether cameras are watched here.
-        lists: names of the watch lists.
+        access: its tokens and limits.
+        sources: what has a section.
     """
 
-    def __init__(
-        self,
-        access: Access,
-        uploads: Uploads,
-        sections: tuple[str, ...],
-        *,
-        with_cameras: bool,
-        lists: Sequence[str] = (),
-    ) -> None:
+    def __init__(self, access: Access, sources: Sources) -> None:
         self._access = access
-        self._uploads = uploads
-        self._with_cameras = with_cameras
-        self._lists = lists
-        self._sections = sections
+        self._with_cameras = sources.cameras is not None
+        self._lists = [each.name for each in sources.lists.watch_lists()] if sources.lists else []
+        sections = {"try": True, "live": sources.store, "lists": sources.lists, HEALTH: True}
+        self._sections = [name for name, source in sections.items() if source is not None]
         self._templates = jinja2.Environment(
             loader=jinja2.FileSystemLoader(_HERE / "templates"),
             autoescape=True,
@@ -60,27 +50,8 @@ class Pages:
             lstrip_blocks=True,
         )
 
-    def routes(self) -> list[Route | Mount]:
-        """The routes of these endpoints."""
-        sections = [Route(f"/{name}", _to_section) for name in self._sections if name != HEALTH]
-        return [
-            Route("/", self.page),
-            *sections,
-            Route("/login", self.login, methods=["GET", "POST"]),
-            Route("/logout", self.log_out, methods=["POST"]),
-            Route("/sample.jpg", self.sample),
-            Route("/api/docs", self.docs),
-            Route("/api/openapi.json", self.openapi),
-            Mount("/static", _Static(directory=_HERE / "static")),
-        ]
-
-    async def page(self, request: Request) -> Response:
-        """The page. `?lang=ru` sets its language, which is remembered."""
-        chosen = request.query_params.get("lang")
-        if chosen in LANGUAGES:
-            response: Response = RedirectResponse("/", 303)
-            response.set_cookie(_LANGUAGE_COOKIE, chosen, max_age=_YEAR, httponly=True, samesite="strict")
-            return response
+    def main(self, request: Request) -> Response:
+        """The page with its sections."""
         settings = self._access.settings
         facts = {
             "pageToken": self._access.page_token(request.state.caller),
@@ -94,55 +65,17 @@ class Pages:
         }
         return self._render(request, "page.html", facts=facts, limits=settings.limits, sections=self._sections)
 
-    async def login(self, request: Request) -> Response:
-        """Show the login form, or turn its token into a browser session."""
-        nobody = Caller("")
-        wrong = False
-        if request.method == "POST":
-            async with self._uploads.login(request) as form:
-                token, page = (str(form.get(name, "")) for name in ("token", "page"))
-            try:
-                self._access.check_site(request, nobody, page)
-                session = self._access.log_in(request, token)
-            except Refused as error:
-                if int(answer_of(error).http) != 401:
-                    raise
-                wrong = True
-            else:
-                response: Response = RedirectResponse("/", 303)
-                response.set_cookie(
-                    SESSION_COOKIE,
-                    session,
-                    max_age=SESSION_SECONDS,
-                    httponly=True,
-                    samesite="strict",
-                    secure=request.url.scheme == "https",
-                )
-                return response
-        return self._render(
-            request, "login.html", status=401 if wrong else 200, page_token=self._access.page_token(nobody), wrong=wrong
-        )
+    def login(self, request: Request, *, wrong: bool = False) -> Response:
+        """The login. ``wrong``: after a token that is not accepted."""
+        token = self._access.page_token(_NOBODY)
+        return self._render(request, "login.html", 401 if wrong else 200, page_token=token, wrong=wrong)
 
-    async def log_out(self, request: Request) -> Response:
-        """End the session."""
-        response = Response(status_code=204)
-        response.delete_cookie(SESSION_COOKIE)
-        return response
-
-    async def sample(self, request: Request) -> Response:
-        """The project's own rendered picture, for trying recognition without a photo."""
-        return Response(known_picture().image, media_type="image/jpeg")
-
-    async def docs(self, request: Request) -> Response:
-        """The OpenAPI document as a page."""
-        return self._render(request, "docs.html", api=document(_version()), show=_show)
-
-    async def openapi(self, request: Request) -> Response:
-        """The OpenAPI document."""
-        return JSONResponse(document(_version()))
+    def docs(self, request: Request) -> Response:
+        """The OpenAPI document as a page on which requests can be tried."""
+        return self._render(request, "docs.html", page_token=self._access.page_token(request.state.caller))
 
     def _render(self, request: Request, name: str, status: int = 200, **values: Any) -> Response:
-        language = self._language(request)
+        language = _language(request)
         html = self._templates.get_template(name).render(
             values
             | {
@@ -152,41 +85,95 @@ class Pages:
                 "with_tokens": bool(self._access.settings.tokens),
             }
         )
-        return Response(html, status, media_type="text/html")
-
-    def _language(self, request: Request) -> str:
-        chosen = request.cookies.get(_LANGUAGE_COOKIE)
-        return chosen if chosen in LANGUAGES else preferred(request.headers.get("accept-language", ""))
+        return HTMLResponse(html, status)
 
 
-async def _to_section(request: Request) -> Response:
+ThePages = Annotated[Pages, part(Pages)]
+
+
+@router.get("/")
+async def page(request: Request, pages: ThePages, lang: str = "") -> Response:
+    """The page. `?lang=ru` sets its language, which is remembered."""
+    if lang not in LANGUAGES:
+        return pages.main(request)
+    response = RedirectResponse("/", 303)
+    response.set_cookie(_LANGUAGE_COOKIE, lang, max_age=_YEAR, httponly=True, samesite="strict")
+    return response
+
+
+@router.get("/try")
+@router.get("/live", dependencies=[EVENTS])
+@router.get("/lists", dependencies=[LISTS])
+async def section(request: Request) -> Response:
     """Redirect the address of a section, as people type it, to the page."""
     return RedirectResponse(f"/#{request.scope['path'].strip('/')}", 303)
 
 
-class _Static(StaticFiles):
-    """The package's static files; browsers revalidate them, because their names do not change with the version."""
+@router.get("/login")
+async def show_login(request: Request, pages: ThePages) -> Response:
+    """The login."""
+    return pages.login(request)
+
+
+@router.post("/login")
+async def log_in(request: Request, pages: ThePages, access: TheAccess, uploads: TheUploads) -> Response:
+    """Turn a token into a browser session."""
+    async with uploads.login(request) as form:
+        token, page = (str(form.get(name, "")) for name in ("token", "page"))
+    try:
+        access.check_site(request, _NOBODY, page)
+        session = access.log_in(request, token)
+    except Refused as error:
+        if int(answer_of(error).http) != 401:
+            raise
+        return pages.login(request, wrong=True)
+    response = RedirectResponse("/", 303)
+    response.set_cookie(
+        SESSION_COOKIE,
+        session,
+        max_age=SESSION_SECONDS,
+        httponly=True,
+        samesite="strict",
+        secure=request.url.scheme == "https",
+    )
+    return response
+
+
+@router.post("/logout", status_code=204, response_class=Response)
+async def log_out(response: Response) -> None:
+    """End the session."""
+    response.delete_cookie(SESSION_COOKIE)
+
+
+@router.get("/sample.jpg")
+async def sample() -> Response:
+    """The project's own rendered picture, for trying recognition without a photo."""
+    return Response(known_picture().image, media_type="image/jpeg")
+
+
+@router.get("/api/docs")
+async def docs(request: Request, pages: ThePages) -> Response:
+    """The OpenAPI document as a page."""
+    return pages.docs(request)
+
+
+def _language(request: Request) -> str:
+    chosen = request.cookies.get(_LANGUAGE_COOKIE)
+    return chosen if chosen in LANGUAGES else preferred(request.headers.get("accept-language", ""))
+
+
+class Static(StaticFiles):
+    """Static files; browsers revalidate them, because their names do not change with the version."""
 
     def file_response(self, *args: Any, **kwargs: Any) -> Response:
+        """The answer for a file."""
         response = super().file_response(*args, **kwargs)
         response.headers["Cache-Control"] = "no-cache"
         return response
 
 
-def _version() -> str:
-    return metadata.version("plate-nets")
-
-
-def _show(schema: Mapping[str, Any]) -> str:
-    """The JSON Schema of a field -> its type in a few words."""
-    if "$ref" in schema:
-        return str(schema["$ref"]).rpartition("/")[2]
-    if "anyOf" in schema:
-        return " | ".join(_show(each) for each in schema["anyOf"])
-    if schema.get("type") == "array":
-        return f"[{_show(schema.get('items', {}))}]"
-    if "enum" in schema:
-        return " | ".join(map(json.dumps, schema["enum"]))
-    if schema.get("type") == "object" and "additionalProperties" in schema:
-        return f"{{name: {_show(schema['additionalProperties'])}}}"
-    return str(schema.get("type", "any"))
+STATIC = {
+    "/static/swagger": Static(packages=[("fastapi_offline", "static")]),
+    "/static": Static(directory=_HERE / "static"),
+}
+"""Swagger UI for the page of the API, and the package's own files."""

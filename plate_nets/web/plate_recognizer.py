@@ -9,21 +9,55 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
-from starlette.responses import JSONResponse
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse
 
 from plate_nets.countries import PlateScheme
 from plate_nets.countries.designs import UNKNOWN
 from plate_nets.web import bodies
+from plate_nets.web.api import TheDesk, text_of
 from plate_nets.web.faults import answer_of, fault_of
+from plate_nets.web.parts import TheUploads
 from plate_nets.web.reading import Regions
-
-PATHS = ("/v1/plate-reader/", "/v1/plate-reader")
-"""With a slash as in the API's reference, and without as some clients send it."""
 
 _GUESSED = 0.1
 """Score of a vehicle's box if none was found; its clients drop vehicles of score 0."""
 _TYPES = {"car": "Sedan", "truck": "Big Truck", "bus": "Bus", "motorcycle": "Motorcycle"}
 """Our types -> the nearest ones of that API."""
+
+_TEXT = {"type": "string"}
+_FORM = bodies.takes(
+    {
+        "multipart/form-data": bodies.form(
+            upload={**bodies.BINARY, "description": "the picture, or its base64 as text"},
+            upload_url=_TEXT,
+            regions={"type": "array", "items": _TEXT},
+            config=_TEXT,
+            camera_id=_TEXT,
+            timestamp=_TEXT,
+        )
+    }
+)
+router = APIRouter(
+    tags=["Plate Recognizer"], responses={"default": {"description": "the error, {detail, error, status_code}"}}
+)
+
+
+@router.post("/v1/plate-reader/", status_code=201, openapi_extra=_FORM)
+@router.post("/v1/plate-reader", status_code=201, openapi_extra=_FORM)
+async def snapshot(request: Request, desk: TheDesk, uploads: TheUploads) -> JSONResponse:
+    """Read a picture, in the format of Plate Recognizer's Snapshot API."""
+    async with uploads.form(request) as form:
+        camera, timestamp, config = (text_of(form, name) for name in ("camera_id", "timestamp", "config"))
+        codes = [code for code in form.getlist("regions") if isinstance(code, str)]
+        regions = regions_of(codes, config, desk.reader.scheme)
+        picture = await desk.read_form(request, form, vehicles=True, regions=regions)
+    return JSONResponse(answer(picture, camera, timestamp), 201)
+
+
+def is_own(path: str) -> bool:
+    """Whether an error at this path has to be in these clients' format."""
+    return path.startswith("/v1/plate-reader")
 
 
 def regions_of(codes: Iterable[str], config: str | None, scheme: PlateScheme) -> Regions:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import IO, TypeVar
 from urllib.parse import unquote_to_bytes
 
+from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ValidationError
 from python_multipart.multipart import QuerystringParser, parse_options_header
 from starlette.datastructures import FormData, UploadFile
@@ -151,8 +152,9 @@ class Uploads:
         try:
             return model.model_validate_json(await self.text(request))
         except ValidationError as error:
-            first = error.errors()[0]
-            raise InputError(f"body: {'.'.join(map(str, first['loc'])) or 'JSON'}: {first['msg']}") from error
+            raise RequestValidationError(
+                [{**each, "loc": ("body", *each["loc"])} for each in error.errors()]
+            ) from error
 
     @asynccontextmanager
     async def picture(self, request: Request) -> AsyncIterator[Upload]:

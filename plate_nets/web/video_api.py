@@ -6,11 +6,10 @@ import threading
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from queue import SimpleQueue
-from typing import Any
+from typing import Annotated, Any
 
-from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
-from starlette.routing import Route
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import StreamingResponse
 
 from plate_nets.cameras.fusion import FusionSettings
 from plate_nets.cameras.settings import CameraSettings, WatcherSettings
@@ -19,9 +18,10 @@ from plate_nets.cameras.watcher import Watcher
 from plate_nets.common.errors import InputError, PlateError, ServerOverloaded, SourceError
 from plate_nets.countries import PlateScheme
 from plate_nets.recognition.reader import Reader
+from plate_nets.web import bodies
 from plate_nets.web.access import Access
-from plate_nets.web.api import sure_of
 from plate_nets.web.faults import fault_of
+from plate_nets.web.parts import Sure, part
 from plate_nets.web.uploads import StoredVideo, Uploads
 
 _AT_ONCE = 2
@@ -31,10 +31,11 @@ _CHECK_INTERVAL = 0.1
 """Seconds between two checks for a line."""
 
 Line = dict[str, Any]
+router = APIRouter(tags=["pictures"])
 
 
-class VideoApi:
-    """The endpoint for videos; each is watched in its own threads, a limited number at the same time."""
+class Videos:
+    """Watches the videos of requests, each in its own threads, a limited number at the same time."""
 
     def __init__(self, access: Access, reader: Reader, scheme: PlateScheme, uploads: Uploads) -> None:
         self._access = access
@@ -43,19 +44,12 @@ class VideoApi:
         self._watching = WatcherSettings(scheme=scheme)
         self._running = 0
 
-    def routes(self) -> list[Route]:
-        """The routes of this endpoint."""
-        return [Route("/api/v1/videos", self.watch, methods=["POST"])]
-
-    async def watch(self, request: Request) -> Response:
-        """A video as the body -> lines of JSON: ``{"event": {...}}`` and ``{"position": s, "length": s}`` on the way.
-
-        The last line is ``{"done": true}`` or ``{"error": {...}}``.
-        """
+    async def watch(self, request: Request, sure: float | None = None) -> Response:
+        """A video as the body -> lines of JSON."""
         kind = request.headers.get("content-type", "").lower()
         if not kind.startswith(_KINDS):
             raise InputError(f"body: expected a video, got {kind[:80] or 'no content type'}")
-        sure, watching = sure_of(request), self._watching
+        watching = self._watching
         if sure is not None:
             watching = replace(watching, cars=CarSettings(fusion=FusionSettings(sure=sure)))
         self._check_place()  # before the video is sent in vain
@@ -117,3 +111,18 @@ class VideoApi:
 
 def _nobody(_camera: str, _line: str) -> None:
     """Ignore messages about a video."""
+
+
+@router.post(
+    "/api/v1/videos",
+    response_class=Response,
+    responses=bodies.gives("application/x-ndjson"),
+    openapi_extra=bodies.takes({"video/*": bodies.BINARY}),
+)
+async def watch_video(request: Request, videos: Annotated[Videos, part(Videos)], sure: Sure = None) -> Response:
+    """Watch a video.
+
+    The answer are lines of JSON: `{"event": {...}}` and `{"position": s, "length": s}` on the way; the last line is
+    `{"done": true}` or `{"error": {...}}`.
+    """
+    return await videos.watch(request, sure)

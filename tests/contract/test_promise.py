@@ -31,7 +31,9 @@ from plate_nets.recognition.detection import DetectionSettings
 from plate_nets.recognition.reader import FrameLimits
 from plate_nets.triton.backend.settings import SchemeSettings
 from plate_nets.types import Box, Plate, Reading
-from plate_nets.web.openapi import document
+from plate_nets.web.app import create_app
+from plate_nets.web.health import Backend
+from plate_nets.web.settings import WebSettings
 from tests.paths import ROOT
 
 
@@ -41,10 +43,13 @@ def tensors() -> list[str]:
 
 
 def http() -> list[str]:
-    api = document("1.0.0")
-    paths = [f"{method.upper()} {path}" for path, methods in api["paths"].items() for method in methods]
-    bodies = api["components"]["schemas"].items()
-    return paths + [f"{name}.{field}" for name, body in bodies for field in body.get("properties", {})]
+    with plate_nets.PlateClient("127.0.0.1:1") as reader:
+        app: Any = create_app(Backend(reader, "server"), WebSettings())
+    api = app._app.openapi()
+    calls = {f"{method.upper()} {path}": call for path, calls in api["paths"].items() for method, call in calls.items()}
+    kinds = [kind for call in calls.values() for kind in call.get("requestBody", {}).get("content", {}).values()]
+    bodies = api["components"]["schemas"] | {each["schema"].get("title", ""): each["schema"] for each in kinds}
+    return [*calls, *(f"{name}.{field}" for name, body in bodies.items() for field in body.get("properties", {}))]
 
 
 def options() -> list[str]:

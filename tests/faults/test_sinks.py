@@ -115,7 +115,7 @@ def second_outbox(sinks: Sinks) -> None:
             with SqliteSink(path) as sink:
                 sink.send([Record(1, sent.key, sent.camera_id, sent.to_json())])
             assert [found["id"] for _, found in store.since(last)[1]] == [sent.id]
-            assert sent.id in {each["id"] for each in store.page(EventFilter(sent.plate[:-1], distance=1)).events}
+            assert sent.id in {each["id"] for each in store.page(EventFilter(text=sent.plate[:-1], distance=1)).events}
 
 
 def hostile_webhooks(sinks: Sinks) -> None:

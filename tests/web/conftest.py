@@ -14,9 +14,10 @@ from plate_nets.events.event import PlateEvent
 from plate_nets.events.sinks.base import Record
 from plate_nets.events.sinks.sqlite import SqliteSink
 from plate_nets.recognition.local import LocalReader
-from plate_nets.web.app import Sources, create_app
+from plate_nets.web.app import create_app
 from plate_nets.web.health import Backend
 from plate_nets.web.lists import ListKeeper
+from plate_nets.web.parts import Sources
 from plate_nets.web.server import WebServer
 from plate_nets.web.settings import WebSettings
 from plate_nets.web.store import EventStore

@@ -13,10 +13,11 @@ from plate_nets.cameras.cameras_file import WatchPlan
 from plate_nets.cameras.settings import CameraSettings
 from plate_nets.events.sinks.settings import JsonlSettings
 from plate_nets.recognition.local import LocalReader
-from plate_nets.web.app import Sources, create_app
+from plate_nets.web.app import create_app
 from plate_nets.web.cameras import CameraRoom
 from plate_nets.web.event_filter import EventFilter
 from plate_nets.web.health import Backend
+from plate_nets.web.parts import Sources
 from plate_nets.web.server import WebServer
 from plate_nets.web.settings import WebSettings
 from plate_nets.web.store import EventStore

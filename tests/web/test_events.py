@@ -185,7 +185,10 @@ def test_a_correction_is_stored_beside_the_read_text_and_exported_as_a_label(see
     (label,) = load_dataset(labels, strict=True).labels
     assert (label.text, label.box) == ("B777OP99", kept.box)
 
-    assert seen.client.put(f"{EVENTS}/{kept.id}/correction", json={"plate": ""}).json()["correction"] is None
+    untyped = seen.client.put(f"{EVENTS}/{kept.id}/correction", content=b'{"plate": ""}')
+    assert untyped.json()["correction"] is None
+    long = seen.client.put(f"{EVENTS}/{kept.id}/correction", content=b'{"plate": "A"}' + b" " * 9000)
+    assert (long.status_code, long.json()["error"]["code"]) == (413, "PLATES_TOO_LARGE")
     for hostile in ("<b>A", "A" * 17):
         refused = seen.client.put(f"{EVENTS}/{kept.id}/correction", json={"plate": hostile})
         assert refused.json()["error"]["code"] == "PLATES_BAD_INPUT"

@@ -279,7 +279,7 @@ def test_a_plate_without_a_reading_is_left_out() -> None:
     assert (found["predictions"], found["count"], found["message"]) == ([], 0, "No plates found")
 
 
-@pytest.mark.parametrize("path", codeproject.PATHS)
+@pytest.mark.parametrize("path", ["/v1/vision/alpr", "/v1/image/alpr"])
 def test_a_client_of_codeproject_ai_works(web: httpx.Client, path: str) -> None:
     """As frigate_plate_recognizer does: one part without a file name, no token; the first prediction counts."""
     answer = web.post(path, files={"upload": ("upload", CAR)})

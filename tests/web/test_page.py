@@ -550,3 +550,13 @@ def picture(page: Page, name: str) -> None:
     """A screenshot for a person to look at."""
     OUT.mkdir(exist_ok=True)
     page.screenshot(path=OUT / f"{name}.png")
+
+
+def test_requests_can_be_tried_on_the_page_of_the_api(context: BrowserContext) -> None:
+    page = context.new_page()
+    page.goto("/api/docs")
+    call = page.locator(".opblock-post", has_text="/v1/vision/custom/list")
+    call.click()
+    call.get_by_text("Try it out").click()
+    call.get_by_text("Execute", exact=True).click()
+    expect(call.locator(".live-responses-table tr.response .response-col_status")).to_have_text("200")

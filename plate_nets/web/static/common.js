@@ -51,6 +51,31 @@ export function say(words) {
   sayingEnds = setTimeout(() => box.replaceChildren(), 4000);
 }
 
+/** What an action gives; null after an error, which is shown. */
+export async function attempt(act) {
+  try {
+    return await act();
+  } catch (error) {
+    say([error.message, error.detail].join(" "));
+    return null;
+  }
+}
+
+/** A form in a row: its fields, a button with these words, and one that closes it. What the form does is attempted. */
+export function rowForm(kind, fields, words, act, close) {
+  const submit = (submitted) => {
+    submitted.preventDefault();
+    attempt(act);
+  };
+  return make(
+    "form",
+    { class: `row ${kind}`, onsubmit: submit },
+    fields,
+    make("button", { type: "submit", class: "button strong" }, words),
+    make("button", { type: "button", class: "button", onclick: close }, text("live.cancel")),
+  );
+}
+
 /** Create an element with attributes, `on...` listeners, `data` and children; texts are never parsed as markup. */
 export function make(name, attributes = {}, ...children) {
   const element = document.createElement(name);

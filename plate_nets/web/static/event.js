@@ -1,5 +1,5 @@
 // An event as a row: plate, time, camera, heading, vehicle and watch lists; its plate's history, lists and correction.
-import { api, clock, facts, icon, make, number, say, text, textOr } from "./common.js";
+import { api, clock, facts, icon, make, number, rowForm, say, text, textOr } from "./common.js";
 import { history } from "./history.js";
 import { listForm } from "./list_entries.js";
 import { plateSign } from "./plate.js";
@@ -105,23 +105,11 @@ function tool(name, label, row, panel) {
 
 function editor(event, row, show, close) {
   const input = make("input", { "aria-label": text("live.correction"), maxlength: "16", spellcheck: "false", autocomplete: "off", value: event.correction ?? event.plate });
-  const form = make(
-    "form",
-    { class: "row correction" },
-    input,
-    make("button", { type: "submit", class: "button strong" }, text("live.save")),
-    make("button", { type: "button", class: "button", onclick: close }, text("live.cancel")),
-  );
-  form.addEventListener("submit", async (submitted) => {
-    submitted.preventDefault();
-    try {
-      const body = JSON.stringify({ plate: input.value });
-      const changed = await api(`/api/v1/events/${encodeURIComponent(event.id)}/correction`, { method: "PUT", body });
-      row.replaceWith(eventRow(changed, { show }));
-      say(text(changed.warning ? "live.saved_odd" : "live.saved", { plate: changed.correction }));
-    } catch (error) {
-      say([error.message, error.detail].join(" "));
-    }
-  });
-  return form;
+  const save = async () => {
+    const body = JSON.stringify({ plate: input.value });
+    const changed = await api(`/api/v1/events/${encodeURIComponent(event.id)}/correction`, { method: "PUT", body });
+    row.replaceWith(eventRow(changed, { show }));
+    say(text(changed.warning ? "live.saved_odd" : "live.saved", { plate: changed.correction }));
+  };
+  return rowForm("correction", [input], text("live.save"), save, close);
 }

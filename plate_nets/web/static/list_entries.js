@@ -1,5 +1,5 @@
 // Entries of watch lists: their limits in words, the entries near a text, and the form that adds a seen plate.
-import { api, facts, language, make, number, say, text } from "./common.js";
+import { api, attempt, facts, language, make, number, rowForm, say, text } from "./common.js";
 
 const date = new Intl.DateTimeFormat(language, { dateStyle: "medium" });
 const day = (value) => date.format(new Date(`${value}T00:00`)); // without a time, it would be a day of UTC
@@ -36,25 +36,12 @@ export async function listForm(plate, close) {
   const label = make("input", { maxlength: "200", placeholder: text("lists.label"), "aria-label": text("lists.label"), autocomplete: "off" });
   const near = make("div", { role: "status" });
   const look = async () => near.replaceChildren((await nearEntries(list.value, plate)) ?? "");
-  list.addEventListener("change", () => look().catch(({ message }) => say(message)));
+  list.addEventListener("change", () => attempt(look));
   await look();
-  const form = make(
-    "form",
-    { class: "row" },
-    list,
-    label,
-    make("button", { type: "submit", class: "button strong" }, text("lists.add")),
-    make("button", { type: "button", class: "button", onclick: close }, text("live.cancel")),
-  );
-  form.addEventListener("submit", async (submitted) => {
-    submitted.preventDefault();
-    try {
-      await api(`${addressOf(list.value)}/entries`, { method: "POST", body: JSON.stringify({ plate, label: label.value }) });
-      close();
-      say(text("lists.added", { plate, list: list.value }));
-    } catch (error) {
-      say([error.message, error.detail].join(" "));
-    }
-  });
-  return make("div", { class: "listing" }, form, near);
+  const add = async () => {
+    await api(`${addressOf(list.value)}/entries`, { method: "POST", body: JSON.stringify({ plate, label: label.value }) });
+    close();
+    say(text("lists.added", { plate, list: list.value }));
+  };
+  return make("div", { class: "listing" }, rowForm("", [list, label], text("lists.add"), add, close), near);
 }

@@ -1,5 +1,5 @@
 // The section Lists: shows, adds and removes entries; imports and exports tables.
-import { api, icon, make, say, text } from "./common.js";
+import { api, attempt, icon, make, say, text } from "./common.js";
 import { addressOf, limitsOf, nearEntries } from "./list_entries.js";
 
 const MOST = 500;
@@ -14,15 +14,6 @@ export function enter() {
 async function refresh() {
   const { lists } = await attempt(() => api("/api/v1/lists")) ?? { lists: [] };
   box.replaceChildren(...lists.map(card));
-}
-
-async function attempt(act) {
-  try {
-    return await act();
-  } catch (error) {
-    say([error.message, error.detail].join(" "));
-    return null;
-  }
 }
 
 function card({ name, entries, limits }) {

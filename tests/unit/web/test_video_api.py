@@ -13,7 +13,7 @@ from plate_nets.recognition.local import LocalReader
 from plate_nets.web.access import Access, Caller
 from plate_nets.web.settings import WebSettings
 from plate_nets.web.uploads import StoredVideo, Uploads
-from plate_nets.web.video_api import VideoApi
+from plate_nets.web.video_api import Videos
 
 
 def test_no_line_follows_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -26,7 +26,7 @@ def test_no_line_follows_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(StoredVideo, "close", slowly)
     settings = WebSettings()
-    api = VideoApi(Access(settings), LocalReader(), main_scheme(), Uploads(settings))
+    videos = Videos(Access(settings), LocalReader(), main_scheme(), Uploads(settings))
 
     async def receive() -> Message:
         return {"type": "http.request", "body": b"no video", "more_body": False}
@@ -34,7 +34,7 @@ def test_no_line_follows_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
     async def ask() -> list[str]:
         scope = {"type": "http", "headers": [(b"content-type", b"video/mp4")], "client": ("127.0.0.1", 1)}
         request = Request(scope | {"query_string": b"", "state": {"caller": Caller("one")}}, receive)
-        answer = await api.watch(request)
+        answer = await videos.watch(request)
         await asyncio.sleep(0.5)
         return [line async for line in answer.body_iterator]  # type: ignore[attr-defined]
 
