@@ -20,7 +20,8 @@ from plate_nets.cameras.settings import LIVE_FPS, CameraSettings, WatcherSetting
 from plate_nets.cameras.stay import CarSettings
 from plate_nets.cameras.watcher import Watcher
 from plate_nets.countries import MAIN_SCHEME, joined, load_scheme
-from plate_nets.evaluation.video import Clip, TimedEvent, VideoOutcome, find_clips, judge_events
+from plate_nets.evaluation.clips import Clip, find_clips
+from plate_nets.evaluation.video import TimedEvent, VideoOutcome, judge_events
 from plate_nets.recognition.health import check_health
 from plate_nets.recognition.local import LocalReader
 from plate_nets.types import Frame
