@@ -31,9 +31,8 @@ def converters(
 def folder(tmp_path: Path) -> Path:
     """The committed model repository without converted files."""
     copy = tmp_path / "model_repository"
-    shutil.copytree(
-        ROOT / "model_repository", copy, ignore=shutil.ignore_patterns("*.pt", "*.xml", "*.bin", "__pycache__")
-    )
+    converted = shutil.ignore_patterns("*.pt", "*.xml", "*.bin", "*.onnx", "__pycache__")
+    shutil.copytree(ROOT / "model_repository", copy, ignore=converted)
     return copy
 
 
