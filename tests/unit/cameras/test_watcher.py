@@ -153,7 +153,7 @@ def test_the_version_of_a_server_is_asked_again_and_no_camera_depends_on_it(
     versions: Iterator[str | None],
     named: str | None,
 ) -> None:
-    monkeypatch.setattr("plate_nets.cameras.analysis._VERSION_EVERY", every)
+    monkeypatch.setattr("plate_nets.cameras.frame_reading._VERSION_EVERY", every)
     events = list(Watcher(Served(reader, versions), CameraSettings(str(clip), fps=4)))
     assert finals(events) == [TEXT]
     assert {event.model for event in events} == {named}
