@@ -10,7 +10,10 @@ import numpy as np
 from plate_nets.client import PlateClient
 from plate_nets.common.errors import ServerError
 from plate_nets.recognition.health import known_picture
+from plate_nets.recognition.images import load_picture
+from plate_nets.recognition.reader import FrameLimits
 from plate_nets.types import Frame
+from tests.frames import encode
 
 EMPTY: Frame = np.zeros((240, 320, 3), np.uint8)
 PAUSE = 0.3
@@ -29,15 +32,19 @@ class Answer:
 class Load:
     """Clients that send without retries, with ``pause`` seconds between two requests of each; a context manager.
 
+    ``large``: send a picture for which a server takes longer than a client, however many wait for a processor.
     A wrong answer is kept in `wrong`, because no test allows one. `answers` has every request, refused ones too.
     """
 
-    def __init__(self, url: str, concurrency: int, timeout: float = 60.0, pause: float = 0.0) -> None:
+    def __init__(
+        self, url: str, concurrency: int, timeout: float = 60.0, pause: float = 0.0, *, large: bool = False
+    ) -> None:
         self.answers: list[Answer] = []
         self.wrong: list[str] = []
         self._url = url
         self._timeout = timeout
         self._pause = pause
+        self._large = large
         self._ended = threading.Event()
         self._threads = [threading.Thread(target=self._ask, args=(n,), daemon=True) for n in range(concurrency)]
 
@@ -72,6 +79,9 @@ class Load:
     def _ask(self, number: int) -> None:
         known = known_picture()
         questions: Sequence[tuple[Frame | bytes, list[str]]] = ((known.image, sorted(known.texts)), (EMPTY, []))
+        if self._large:
+            enlarged = load_picture(known.image, FrameLimits()).repeat(6, 0).repeat(6, 1)
+            questions = ((encode(enlarged, ".jpg"), sorted(known.texts)),)
         with PlateClient(self._url, timeout=self._timeout, retries=0) as client:
             turn = number
             while not self._ended.is_set():

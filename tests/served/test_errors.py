@@ -164,7 +164,10 @@ def test_invalid_text_gets_an_error_without_a_traceback(served: Served, field: b
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_a_full_queue_refuses_at_once(served: Served, protocol: WireProtocol) -> None:
-    """Of many at once, 4 are processed and 16 wait. The rest is refused at once."""
+    """Of many at once, 4 are processed and 16 wait. The rest is refused at once.
+
+    On a busy machine, the callers may come one by one, so they try a few times.
+    """
     refused: list[tuple[PlateError, float]] = []
     gate = threading.Barrier(CALLERS)
 
@@ -179,7 +182,10 @@ def test_a_full_queue_refuses_at_once(served: Served, protocol: WireProtocol) ->
 
     url = served.url(protocol)
     with PlateClient(url, protocol, timeout=100, retries=0) as client, ThreadPoolExecutor(CALLERS) as threads:
-        answers = list(threads.map(read, [client] * CALLERS))
+        for _ in range(10):
+            answers = list(threads.map(read, [client] * CALLERS))
+            if refused:
+                break
     assert refused and len(refused) < CALLERS
     assert sum(answers) == CALLERS - len(refused)
     assert any("Exceeds maximum queue size" in str(error) for error, _ in refused)

@@ -194,7 +194,7 @@ def test_frames_that_all_fail(monitored: Monitored) -> None:
 
 
 def test_more_frames_than_can_be_read(monitored: Monitored) -> None:
-    with Load(monitored.serve.http_url, MANY_CALLERS):
+    with Load(monitored.serve.http_url, MANY_CALLERS, large=True):
         fires(monitored, "PlatesRefused")
 
 
