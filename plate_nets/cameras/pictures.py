@@ -88,9 +88,9 @@ class EventPictures:
         stem = Path(event.camera_id) / event.first_seen.strftime("%Y-%m-%d") / event.id
         pictures = {"frame": frame}
         if vehicle_box != event.box:
-            pictures["plate"] = _cut(frame, event.box)
+            pictures["plate"] = cut_around(frame, event.box)
         if vehicle_box:
-            pictures["vehicle"] = _cut(frame, vehicle_box, _VEHICLE_MARGIN)
+            pictures["vehicle"] = cut_around(frame, vehicle_box, _VEHICLE_MARGIN)
         names = {kind: f"{stem}_{kind}.jpg" for kind, picture in pictures.items()}
         for kind, name in names.items():
             _write(self._settings.folder / name, pictures[kind])
@@ -111,7 +111,7 @@ def blur(frame: Frame, boxes: Iterable[Box]) -> Frame:
     """
     hidden = frame.copy()
     for box in boxes:
-        part = _cut(hidden, box, margin=0.1)
+        part = cut_around(hidden, box, margin=0.1)
         if part.size:
             h, w = part.shape[:2]
             fields = cv2.resize(part, (4, 2), interpolation=cv2.INTER_AREA)
@@ -119,8 +119,8 @@ def blur(frame: Frame, boxes: Iterable[Box]) -> Frame:
     return hidden
 
 
-def _cut(frame: Frame, box: Box, margin: float = _MARGIN) -> Frame:
-    """The part of a frame around a box, as a view; empty if the box is outside."""
+def cut_around(frame: Frame, box: Box, margin: float = _MARGIN) -> Frame:
+    """The part of a frame around a box, with a margin in its widths and heights, as a view; empty if it is outside."""
     h, w = frame.shape[:2]
     x, y = margin * box.width, margin * box.height
     left, right = np.clip((round(box.xmin - x), round(box.xmax + x)), 0, w)

@@ -9,9 +9,9 @@ from pathlib import Path
 from string import Template
 
 import cv2
-import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from plate_nets.cameras.pictures import cut_around
 from plate_nets.common.atomic_files import whole_file, write_whole
 from plate_nets.evaluation.other_reader import OtherPlate, plain
 from plate_nets.recognition.overlap import iou, stacked
@@ -92,10 +92,7 @@ class Comparison:
 
     def _save(self, frame: Frame, box: Box) -> str:
         """Write what surrounds a box -> the name of the file."""
-        h, w = frame.shape[:2]
-        left, right = np.clip((box.xmin - _AROUND * box.width, box.xmax + _AROUND * box.width), 0, w).astype(int)
-        top, bottom = np.clip((box.ymin - _AROUND * box.height, box.ymax + _AROUND * box.height), 0, h).astype(int)
-        part = frame[top:bottom, left:right]
+        part = cut_around(frame, box, _AROUND)
         name = f"pictures/{len(self._differences):05}.jpg"
         (self.folder / "pictures").mkdir(parents=True, exist_ok=True)
         write_whole(self.folder / name, cv2.imencode(".jpg", part if part.size else frame)[1].tobytes())

@@ -70,8 +70,12 @@ class Appearance:
     @property
     def decided(self) -> str:
         """The design that the plate certainly has, or empty."""
+        return self._design(_DECIDED)
+
+    def _design(self, least: float) -> str:
+        """The most probable design, if it is at least this probable and that of a known country; otherwise empty."""
         design = int(self.designs.argmax())
-        return DESIGNS[design] if design != CLASSES[UNKNOWN] and float(self.designs[design]) >= _DECIDED else ""
+        return DESIGNS[design] if design != CLASSES[UNKNOWN] and float(self.designs[design]) >= least else ""
 
     def contradicts(self, reading: Reading, schemes: Sequence[PlateScheme]) -> bool:
         """Whether a reading's text is none of a plate that looks like this one.
@@ -92,10 +96,9 @@ class Appearance:
 
     def _lacks_its_script(self, text: str, schemes: Sequence[PlateScheme]) -> bool:
         """Whether a text in Latin letters stands on what looks like a plate of a country with another script."""
-        design = int(self.designs.argmax())
-        country = DESIGNS[design].partition(" ")[0]
-        of_scripts = {scheme.country for scheme in schemes if scheme.trained_as == SCRIPTS}
-        return is_latin(text) and country in of_scripts and float(self.designs[design]) >= _SURE
+        country = self._design(_SURE).partition(" ")[0]
+        own = (scheme for scheme in schemes if country and scheme.country == country)
+        return any(scheme.trained_as == SCRIPTS for scheme in own) and is_latin(text)
 
     def _looks_like(self, scheme: PlateScheme, text: str) -> bool:
         """Whether a plate with this text of a scheme looks like this one.

@@ -23,7 +23,7 @@ from plate_nets.recognition.options import ReadOptions
 from plate_nets.recognition.quads import doubtful, line_heights, lines_of, quad_size
 from plate_nets.recognition.reader import check_sure
 from plate_nets.recognition.schemes import SchemeDecoder, evidence_of
-from plate_nets.recognition.second_look import LOOKS as VARIANTS
+from plate_nets.recognition.second_look import VARIANTS
 from plate_nets.recognition.stages import Stages
 from plate_nets.recognition.vehicles import vehicles_of, with_vehicles
 from plate_nets.types import (

@@ -9,7 +9,7 @@ import numpy as np
 
 from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, Crops, Frame
 
-LOOKS = 4
+VARIANTS = 4
 """Looks at a plate besides the unchanged crop."""
 _TIGHTER = (1.06, 1.08)
 """Enlargement along and across the plate."""
@@ -20,14 +20,14 @@ _MIDDLE = np.s_[4:20, 8:86]
 
 
 def looks_at(crops: Crops) -> Crops:
-    """Crops (N, 3, 24, 94) -> `LOOKS` other looks at each, (N * LOOKS, 3, 24, 94)."""
+    """Crops (N, 3, 24, 94) -> `VARIANTS` other looks at each, (N * VARIANTS, 3, 24, 94)."""
     pictures = (np.ascontiguousarray(crop.transpose(1, 2, 0)) for crop in crops)
     looks = [look.transpose(2, 0, 1) for picture in pictures for look in _looks(picture)]
     return np.ascontiguousarray(looks, np.float32)
 
 
 def _looks(picture: Frame) -> list[Frame]:
-    """A crop (24, 94, 3) with values of any scale -> its `LOOKS` variants."""
+    """A crop (24, 94, 3) with values of any scale -> its `VARIANTS` variants."""
     return [
         _placed(picture, *_TIGHTER, 0.0),
         _placed(picture, 1.0, 1.0, -_MOVED),

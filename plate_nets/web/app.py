@@ -1,10 +1,11 @@
 """The application: every endpoint behind the guard."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from importlib import metadata
+from typing import Any
 
-from fastapi import FastAPI, Request, Response
+from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
@@ -38,9 +39,16 @@ from plate_nets.web.store import EventStore
 from plate_nets.web.tail import EventTail
 from plate_nets.web.uploads import Uploads
 
-_API = (api, video_api, event_api, list_api, camera_api)
-_OTHERS = (plate_recognizer, codeproject)
+_OURS = {"dependencies": [TOKEN], "responses": bodies.FAILURES}
+_OTHERS = {"dependencies": [TOKEN]}
 """The formats of other products, errors included."""
+ROUTERS: Sequence[tuple[APIRouter, dict[str, Any]]] = (
+    *((each.router, _OURS) for each in (api, video_api, event_api, list_api, camera_api)),
+    *((each.router, _OTHERS) for each in (plate_recognizer, codeproject)),
+    (health_api.router, {"responses": bodies.FAILURES}),
+    (pages.router, {}),
+)
+"""All routes, and how they are included."""
 
 
 def create_app(backend: Backend, settings: WebSettings, sources: Sources = Sources()) -> ASGIApp:
@@ -98,12 +106,8 @@ def _routed(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]]) ->
         exception_handlers=dict.fromkeys((PlateError, HTTPException, RequestValidationError, Exception), _error),
         lifespan=lifespan,
     )
-    for each in _API:
-        app.include_router(each.router, dependencies=[TOKEN], responses=bodies.FAILURES)
-    for other in _OTHERS:
-        app.include_router(other.router, dependencies=[TOKEN])
-    app.include_router(health_api.router, responses=bodies.FAILURES)
-    app.include_router(pages.router)
+    for router, how in ROUTERS:
+        app.include_router(router, **how)
     for path, files in pages.STATIC.items():
         app.mount(path, files)
     return app

@@ -332,6 +332,8 @@ def in_slices(receive: Receive, turns: asyncio.Lock) -> Receive:
 
 def _unpadded(receive: Receive, boundary: bytes) -> Receive:
     """Raise InputError for many blanks after a boundary, which RFC 2046 allows: the parser skips each by itself."""
+    if not boundary:
+        return receive
     padded = re.compile(re.escape(b"--" + boundary) + rb"[ \t]{%d}" % _PADDING)
     before = b""
 
@@ -339,7 +341,7 @@ def _unpadded(receive: Receive, boundary: bytes) -> Receive:
         nonlocal before
         message = await receive()
         window = before + message.get("body", b"")
-        if boundary and padded.search(window):
+        if padded.search(window):
             raise InputError(f"body: expected fewer than {_PADDING} blanks after a boundary, got more")
         before = window[-_TYPE - _PADDING :]
         return message

@@ -11,7 +11,7 @@ from plate_nets.recognition.options import ReadOptions
 from plate_nets.recognition.pipeline import PlateReader, split_rows, take_rows
 from plate_nets.recognition.quads import line_heights
 from plate_nets.recognition.schemes import SchemeDecoder
-from plate_nets.recognition.second_look import LOOKS, looks_at
+from plate_nets.recognition.second_look import VARIANTS, looks_at
 from plate_nets.recognition.stages import Stages
 from plate_nets.types import Boxes, Crops, Frame, Logits, PlateCrops, Reading, Scores, VehicleRows
 from tests.spelling import spell
@@ -28,9 +28,9 @@ def undecided(text: str, other: str, share: float = 0.5) -> Logits:
 def test_looks_differ_from_their_crop_and_keep_its_range() -> None:
     crops = np.random.default_rng(0).uniform(-1, 1, (3, 3, 24, 94)).astype(np.float32)
     looks = looks_at(crops[[2, 0]])
-    assert looks.shape == (2 * LOOKS, 3, 24, 94) and looks.dtype == np.float32
-    assert (looks[:LOOKS] != crops[2]).any(axis=(1, 2, 3)).all()
-    assert (looks[LOOKS:] == looks_at(crops[:1])).all(), "in the order of the crops"
+    assert looks.shape == (2 * VARIANTS, 3, 24, 94) and looks.dtype == np.float32
+    assert (looks[:VARIANTS] != crops[2]).any(axis=(1, 2, 3)).all()
+    assert (looks[VARIANTS:] == looks_at(crops[:1])).all(), "in the order of the crops"
     assert np.abs(looks).max() < 2
 
 
@@ -40,7 +40,7 @@ def test_a_crop_without_contrast_gives_finite_looks() -> None:
 
 
 def test_agreeing_looks_are_certain_together() -> None:
-    reading = DECODER.decode_looks(np.concatenate([spell("A123BC77")] * LOOKS))
+    reading = DECODER.decode_looks(np.concatenate([spell("A123BC77")] * VARIANTS))
     assert reading.text == "A123BC77" and reading.confidence > 0.95
 
 
@@ -60,7 +60,7 @@ def test_the_order_of_the_other_looks_does_not_matter() -> None:
 
 
 def test_empty_looks_have_no_text() -> None:
-    nothing = np.zeros((LOOKS, RUSSIA.classes, 18), np.float32)
+    nothing = np.zeros((VARIANTS, RUSSIA.classes, 18), np.float32)
     nothing[:, RUSSIA.blank] = 10
     assert DECODER.decode_looks(nothing) == Reading("", "", 0.0, (), "", "russia")
 
@@ -96,7 +96,7 @@ class Networks:
 
     def look_again(self, crops: Crops) -> Crops:
         self.again += crops[:, 0, 12, 40].astype(int).tolist()
-        return np.full((LOOKS * len(crops), 3, 24, 94), 3, np.float32)
+        return np.full((VARIANTS * len(crops), 3, 24, 94), 3, np.float32)
 
     def read(self, crops: Crops) -> Logits:
         answers = {

@@ -4,36 +4,11 @@ import pytest
 from fastapi import APIRouter
 from fastapi.routing import APIRoute
 
-from plate_nets.web import (
-    api,
-    camera_api,
-    codeproject,
-    event_api,
-    health_api,
-    list_api,
-    pages,
-    plate_recognizer,
-    video_api,
-)
+from plate_nets.web.app import ROUTERS
 from plate_nets.web.parts import JsonRoute
 
-ROUTERS = [
-    each.router
-    for each in (
-        api,
-        camera_api,
-        codeproject,
-        event_api,
-        health_api,
-        list_api,
-        pages,
-        plate_recognizer,
-        video_api,
-    )
-]
 
-
-@pytest.mark.parametrize("router", ROUTERS, ids=lambda router: str(router.tags))
+@pytest.mark.parametrize("router", [router for router, _ in ROUTERS], ids=lambda router: str(router.tags))
 def test_no_body_is_read_without_limits(router: APIRouter) -> None:
     routes = [each for each in router.routes if isinstance(each, APIRoute)]
     assert routes and all(each.body_field is None or isinstance(each, JsonRoute) for each in routes)
