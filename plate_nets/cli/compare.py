@@ -65,6 +65,7 @@ def compare(
 
     ends = time.monotonic() + (60 * minutes if minutes else float("inf"))
     comparison, failed = Comparison(out), dict.fromkeys(others, 0)
+    silent: ServerUnavailable | None = None
     terminal = Console(stderr=True, highlight=False)
     with ExitStack() as stack:
         asked = {each: stack.enter_context(OtherReader(each, os.environ.get(TOKEN_VARIABLE, ""))) for each in others}
@@ -80,11 +81,14 @@ def compare(
                     try:
                         comparison.add(other.name, Path(source).name, frame, ours, other.read(encoded))
                         failed[each] = 0
-                    except ServerUnavailable:
+                    except ServerUnavailable as error:
+                        silent = error
                         failed[each] += 1
                         if failed[each] == _PATIENCE:
                             raise
                 bar.advance(task)
+        if silent and not comparison.counts:
+            raise silent
 
 
 def _frames(source: str, every: float, ends: float, say: Callable[[str], None]) -> Iterator[Frame]:

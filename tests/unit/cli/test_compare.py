@@ -125,8 +125,9 @@ def test_the_page_shows_where_readers_differ_and_counts_who_is_right(
         ("OTHER/what", "its answer is not that of a reader of plates"),
     ],
 )
-def test_a_reader_that_does_not_answer_ends_the_comparison(address: str, said: str, other: str) -> None:
-    for number in range(3, 6):
+@pytest.mark.parametrize("photos", [3, 6])
+def test_a_reader_that_does_not_answer_ends_the_comparison(address: str, said: str, photos: int, other: str) -> None:
+    for number in range(3, photos):
         Path(f"photos/{number}.jpg").write_bytes(Path("photos/0.jpg").read_bytes())
     result = CliRunner().invoke(app, ["compare", "photos", "--local", "--with", address.replace("OTHER", other)])
     assert result.exit_code == 2 and said in result.stderr
