@@ -50,10 +50,11 @@ class Line:
 
 @dataclass(frozen=True)
 class Band:
-    """A part of the plate in another colour."""
+    """A part of the plate in another colour. ``ink``: of the characters on it; None is that of the plate."""
 
     area: Area
     colour: Colour
+    ink: Colour | None = None
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,8 @@ class PlateDrawing:
     """The front of a plate.
 
     ``rows``: one per part of the format, in order; or ``lines``: one per line. ``typeface``: a name in
-    `training.synthesis.typefaces`. ``divider``: the centre x of a line from edge to edge, or None. ``flag``: its area,
+    `training.synthesis.typefaces`. ``twins``: one per part, where the signs stand that mean the same in another script,
+    see `SynthesisTexts`; or none. ``divider``: the centre x of a line from edge to edge, or None. ``flag``: its area,
     and its stripes from the top. ``stars``: centre and radius of a ring of yellow stars. ``share``: the weight of this
     design among those of the format.
     """
@@ -107,6 +109,7 @@ class PlateDrawing:
     typeface: str
     rows: tuple[Row, ...]
     lines: tuple[Line, ...] = ()
+    twins: tuple[Row, ...] = ()
     divider: float | None = None
     bands: tuple[Band, ...] = ()
     small: tuple[Small, ...] = ()
@@ -151,7 +154,10 @@ def _read(table: Table, parts: Sequence[int]) -> PlateDrawing:
             raise table.error("lines", f"{len(parts)}, one for each line of the pattern", str(len(lines)))
     elif lines or len(rows) != sum(parts):
         raise table.error("rows", f"{sum(parts)}, one for each part of the pattern", str(len(rows)))
-    bands = tuple(Band(_area(band), _colour(band, "colour")) for band in table.tables("bands"))
+    twins = tuple(map(_row, table.tables("twins")))
+    if twins and len(twins) != sum(parts):
+        raise table.error("twins", f"{sum(parts)}, one for each part of the pattern", str(len(twins)))
+    bands = tuple(Band(_area(band), _colour(band, "colour"), _ink(band)) for band in table.tables("bands"))
     small = tuple(map(_small, table.tables("small")))
     stars: tuple[tuple[float, float, float], ...] = ()
     for strip in table.tables("strips"):  # the country's field: a band, letters and, in the EU, stars
@@ -184,6 +190,7 @@ def _read(table: Table, parts: Sequence[int]) -> PlateDrawing:
         table.text("typeface"),
         rows,
         lines,
+        twins,
         table.number("divider", 0, width, "mm") if "divider" in table.values else None,
         bands,
         small,
@@ -214,8 +221,7 @@ def _line(table: Table) -> Line:
 
 def _small(table: Table) -> Small:
     x, height, baseline = _mm(table, "x", "height", "baseline")
-    ink = _colour(table, "ink") if "ink" in table.values else None
-    return Small(table.text("text"), x, height, baseline, ink)
+    return Small(table.text("text"), x, height, baseline, _ink(table))
 
 
 def _disc(table: Table) -> Disc:
@@ -227,6 +233,10 @@ def _disc(table: Table) -> Disc:
 def _area(table: Table) -> Area:
     left, top, right, bottom = table.numbers("area", 4, "[left, top, right, bottom] in mm")
     return left, top, right, bottom
+
+
+def _ink(table: Table) -> Colour | None:
+    return _colour(table, "ink") if "ink" in table.values else None
 
 
 def _colour(table: Table, key: str) -> Colour:

@@ -168,6 +168,11 @@ class PlateScheme:
         """
         return {lines: self._only(lines) for lines in (1, 2)}
 
+    @property
+    def fewest_lines(self) -> int:
+        """1, or 2 if none of its plates has one line."""
+        return min(plate_format.lines for plate_format in self.formats)
+
     @cached_property
     def by_shape(self) -> Mapping[int, "PlateScheme"]:
         """The number of lines by a plate's shape -> the scheme with the formats that such a plate may have."""

@@ -154,10 +154,11 @@ def _scheme(table: Table) -> PlateScheme:
         expected = f"at most {_MOST_PATTERNS} patterns, counting all combinations of parts"
         raise table.error("formats", expected, str(patterns))
     groups = table.texts("groups", "names of groups", lambda group: bool(_GROUP.fullmatch(group)))
-    words = _words(table.table("words", {}), alphabet)
+    words = _texts_of_symbols(table.table("words", {}), alphabet)
     letters_from_right = table.take("letters_from_right", bool, "true or false", default=False)
     synthesis = table.table("synthesis", {})
     shares, ways, codes, drawings = (synthesis.table(key, {}) for key in ("shares", "ways", "codes", "drawings"))
+    twins = _texts_of_symbols(synthesis.table("twins", {}), alphabet)
     synthesis.done()
     table.done()
     drawn = {
@@ -166,7 +167,7 @@ def _scheme(table: Table) -> PlateScheme:
         if plate_format.name in drawings.values
     }
     drawings.done()
-    evenly = SynthesisTexts(_shares(shares, formats), _ways(ways, formats), {}, drawn)
+    evenly = SynthesisTexts(_shares(shares, formats), _ways(ways, formats), {}, drawn, twins)
     scheme = PlateScheme(
         name,
         alphabet,
@@ -202,11 +203,11 @@ def _alphabet(table: Table, name: str, reader: str) -> str:
     )
 
 
-def _words(table: Table, alphabet: str) -> dict[str, str]:
-    words = {symbol: table.text(symbol) for symbol in table.values}
-    if unknown := sorted(words.keys() - set(alphabet)):
+def _texts_of_symbols(table: Table, alphabet: str) -> dict[str, str]:
+    texts = {symbol: table.text(symbol) for symbol in table.values}
+    if unknown := sorted(texts.keys() - set(alphabet)):
         raise table.error(unknown[0], f"symbols of the alphabet {alphabet}", repr(unknown[0]))
-    return words
+    return texts
 
 
 def _signs(table: Table, alphabet: str) -> dict[str, str]:

@@ -22,9 +22,11 @@ class SynthesisTexts:
     ``ways``: by format and pattern, the share of a part's pattern, 0..1; the part's first pattern has the rest.
     ``codes``: by pattern of a part.
     ``drawings``: the designs of plates, by format; plates without any get random designs.
+    ``twins``: a symbol -> the sign of another script that stands on the plate too and means the same.
     """
 
     shares: Mapping[str, float]
     ways: Mapping[str, Mapping[str, float]]
     codes: Mapping[str, Codes]
     drawings: Mapping[str, tuple[PlateDrawing, ...]] = field(default_factory=dict)
+    twins: Mapping[str, str] = field(default_factory=dict)

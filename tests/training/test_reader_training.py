@@ -241,3 +241,11 @@ def test_plates_of_several_schemes_are_drawn() -> None:
     schemes = [load_scheme(name) for name in ("brazil", "uzbekistan")]
     batch = Samples(load_scheme("latin"), [], [], batch=40, seed=0, mixture=Mixture(real=0, empty=0), drawn=schemes)[0]
     assert {7, 8} <= set(batch.lengths.tolist()) and batch.targets.max() < 36
+
+
+def test_plates_of_a_country_without_plates_of_one_line_are_drawn() -> None:
+    reader, japan = load_scheme("scripts"), load_scheme("japan")
+    batch = Samples(reader, [], [], batch=8, seed=0, drawn=[japan])[0]
+    ends = np.cumsum(batch.lengths)[:-1]
+    texts = ["".join(reader.alphabet[symbol] for symbol in each) for each in np.split(batch.targets, ends)]
+    assert all(map(japan.is_plate, texts))

@@ -135,7 +135,7 @@ def test_a_drawing_with_an_unknown_typeface_is_refused() -> None:
     scheme = load_scheme("brazil")
     drawing = replace(scheme.synthesis.drawings["old"][0], typeface="gothic")
     with pytest.raises(InputError, match="typeface: expected even, narrow"):
-        drawn.layout(drawing, scheme.fits("ABC1234")[0], np.random.default_rng(0), {})
+        drawn.layout(drawing, scheme.fits("ABC1234")[0], np.random.default_rng(0))
 
 
 def test_characters_of_a_line_are_close_and_narrowed_without_room() -> None:
@@ -159,6 +159,27 @@ def test_small_letters_are_drawn_as_one_of_the_alternatives() -> None:
     rng, small = np.random.default_rng(0), Small("SP SANTOS|##.@", 100, 10, 20)
     told = {"".join(letter for letter, _ in drawn.small_letters(small, rng)) for _ in range(40)}
     assert "SPSANTOS" in told and any(len(text) == 4 and text[:2].isdigit() and text[2] == "." for text in told)
+
+
+def test_signs_that_mean_the_same_stand_above_in_another_script() -> None:
+    layout = plates.sample_layout(load_scheme("saudi_arabia"), "since 2007", "7356TNJ", np.random.default_rng(0))
+    twins = layout.country[:7]
+    assert "".join(sign for sign, _ in twins) == "٧٣٥٦طنح"
+    for (_, twin), slot in zip(twins, layout.slots, strict=True):
+        assert abs(twin.x - slot.x) < 5 and twin.baseline < slot.baseline - slot.height
+
+
+def test_a_band_has_its_own_ink() -> None:
+    scheme, rng = load_scheme("emirates"), np.random.default_rng(0)
+    several = (plates.sample_layout(scheme, "number", "512345", rng) for _ in range(40))
+    layout = next(each for each in several if each.bands)
+    red = plates.draw_layout(layout, "512345", rng, 1.0)[20:90, 30:90, 1]
+    assert np.median(red) < 90 and red.max() > 150, "a white 5"
+
+
+def test_signs_as_wide_as_high_have_room() -> None:
+    (_, one), (_, other) = drawn.small_letters(Small("横浜", 100, 30, 50), np.random.default_rng(0))
+    assert other.x - one.x == 30 and (one.x + other.x) / 2 == 100
 
 
 def test_a_band_thinner_than_a_pixel_is_not_drawn() -> None:

@@ -75,9 +75,10 @@ def test_plates_of_other_countries_have_no_text() -> None:
     assert scene.plates and all(plate.text == "" and plate.kind == "foreign" for plate in scene.plates)
 
 
-def test_the_command_line_names_the_files_that_it_writes(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("scheme", "kind"), [("russia", "taxi"), ("japan", "four digits")])
+def test_the_command_line_names_the_files_that_it_writes(scheme: str, kind: str, tmp_path: Path) -> None:
     sheet, folder = tmp_path / "sheet.png", tmp_path / "set"
-    arguments = ["--sheet", str(sheet), "--kind", "taxi", "--test-set", str(folder), "--count", "3"]
+    arguments = ["--scheme", scheme, "--sheet", str(sheet), "--kind", kind, "--test-set", str(folder), "--count", "3"]
     result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 0, result.output
     assert cv2.imread(str(sheet)) is not None

@@ -111,6 +111,7 @@ class Samples:
                 scheme, lines = self._one_of(self.drawn_two, rng), 2
             case _:
                 scheme = self._one_of(self.drawn, rng)
+                lines = scheme.fewest_lines
         sight = self._sight(rng, along_corners=lines == 2 or change is not None)
         sample = synthesize(scheme, rng, None, sight, lines, change, _lot(rng, self.mixture.inverted))
         return sample.crop, sample.text

@@ -35,17 +35,19 @@ def synthesize(
     rng: np.random.Generator,
     kind: str | None = None,
     sight: Sight = "boxed",
-    lines: int = 1,
+    lines: int | None = None,
     change: Callable[[str, np.random.Generator], str] | None = None,
     inverted: bool = False,
 ) -> Sample:
-    """Make the next synthetic crop of a plate of ``lines`` lines. The generator decides everything in it.
+    """Make the next synthetic crop of a plate. The generator decides everything in it.
 
-    ``change``: makes another text of the same length, which stands on the plate. ``inverted``: as a negative.
+    ``lines``: of the plate; None: the fewest that the scheme has. ``change``: makes another text of the same length,
+    which stands on the plate. ``inverted``: as a negative.
 
     Raises:
         InputError: ``kind`` is not a format of the scheme.
     """
+    lines = lines or scheme.fewest_lines
     kind, text = texts.sample_text(scheme.by_lines[lines], rng, kind)
     shown = change(text, rng) if change else text
     height = lines * crops.draw_height(rng, sight)

@@ -43,9 +43,9 @@ def draw_layout(layout: PlateLayout, text: str, rng: np.random.Generator, scale:
     canvas = _painted(cover, light, dark)
     for band in layout.bands:
         left, top, right, bottom = (round(side * scale) for side in band.area)
-        colour = _vary(band.colour, rng)
+        colour, own = _vary(band.colour, rng), dark if band.ink is None else _vary(band.ink, rng)
         if top < bottom and left < right:  # far away a thin band covers no pixel
-            canvas[top:bottom, left:right] = _painted(cover[top:bottom, left:right], colour, dark)
+            canvas[top:bottom, left:right] = _painted(cover[top:bottom, left:right], colour, own)
     if layout.divider and layout.last_ground and rng.random() < 0.8:
         right = round((layout.divider + 2) * scale)
         canvas[:, right:] = _painted(cover[:, right:], _vary(layout.last_ground, rng), dark)

@@ -131,7 +131,7 @@ def _hang(
 ) -> ScenePlate:
     """Draw a car's plate, in place."""
     scheme = load_scheme(FOREIGN) if abroad else scheme
-    kind, text = texts.sample_text(scheme.by_lines[1], rng)
+    kind, text = texts.sample_text(scheme.by_lines[scheme.fewest_lines], rng)
     picture = plates.draw(scheme, kind, text, rng, PLATE_SCALE)
     height, width = (side / PLATE_SCALE / 1000 for side in picture.shape[:2])
     quad = cars.plate_quad(car, camera, (width, height))

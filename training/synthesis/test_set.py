@@ -30,7 +30,8 @@ def write_test_set(
 ) -> Iterator[Path]:
     """Write a labelled folder of plates of schemes in turn, with ``lines`` lines, 1 or 2, one photo per step.
 
-    Each photo depends on (seed, number) alone. Its format is part of the file name: ``taxi_0001.png``.
+    Schemes without plates of one line have two. Each photo depends on (seed, number) alone. Its format is part of the
+    file name: ``taxi_0001.png``.
 
     Raises:
         DatasetError: the folder is not empty.
@@ -44,8 +45,10 @@ def write_test_set(
         rows = csv.writer(file)
         rows.writerow([*COLUMNS, "country"])
         for number in range(count):
-            scheme = schemes[number % len(schemes)].by_lines[lines]
-            kind, text, photo, quad = _photo(scheme, np.random.default_rng((seed, number)), lines)
+            scheme = schemes[number % len(schemes)]
+            shown = max(lines, scheme.fewest_lines)
+            rng = np.random.default_rng((seed, number))
+            kind, text, photo, quad = _photo(scheme.by_lines[shown], rng, shown)
             path = images / f"{kind.replace(' ', '_')}_{number:04d}.png"
             save_picture(path, photo)
             numbers = [f"{value:.1f}" for value in (*quad.min(axis=0), *quad.max(axis=0), *quad.ravel())]

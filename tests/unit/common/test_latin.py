@@ -13,7 +13,9 @@ from plate_nets.countries import load_scheme
         ("粤Z1234港", "GD-Z1234-HK"),
         ("123456使", "123456-SHI"),
         ("12가3456", "12GA3456"),
+        ("330あ1234", "330A1234"),
         ("117تونس3989", "117TN3989"),
+        ("12345أ6", "12345A6"),
         ("103679نت", "103679RS"),
         ("سطن٧١٢٦", "STTN7126"),
         ("۱۲ب۳۴۵۶۷", "12B34567"),
@@ -26,7 +28,7 @@ def test_a_text_has_a_latin_form(text: str, latin: str) -> None:
     assert latin_form(text) == latin
 
 
-@pytest.mark.parametrize("country", ["china", "egypt", "iran", "korea", "tunisia"])
+@pytest.mark.parametrize("country", ["china", "egypt", "iran", "japan", "korea", "morocco", "tunisia"])
 def test_every_sign_of_a_country_has_its_own_latin_form(country: str) -> None:
     scheme = load_scheme(country)
     signs = {scheme.words.get(symbol, symbol) for symbols in scheme.signs.values() for symbol in symbols}

@@ -102,6 +102,12 @@ def test_every_shipped_scheme_has_a_shipped_reader(name: str) -> None:
             "lines = [{ left = 0, right = 9, height = 5, baseline = 6, gap = 1 }]\nsmall = [",
             "rows: expected 2",
         ),
+        (
+            "small = [",
+            "twins = [{ left = 0, right = 9, height = 5, baseline = 6 }]\nsmall = [",
+            "twins: expected 2, one",
+        ),
+        ("[synthesis.", '[synthesis.twins]\n"я" = "ya"\n\n[synthesis.', "synthesis.twins.я: expected symbols of the"),
         ("size = [520, 112]", 'like = "lorry"', "like: expected a format with complete drawings, got 'lorry'"),
         ("small = [{", "strips = [{ left = 0 }]\nsmall = [{", "width: expected mm, got none"),
         ("drawings.car", "drawings.lorry", "lorry: expected one of|expected .*, got an unknown key"),

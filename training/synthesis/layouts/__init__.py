@@ -25,7 +25,7 @@ def layout_of(scheme: PlateScheme, fit: Fit, rng: np.random.Generator) -> PlateL
     if known := layouts(scheme).get((fit.format.name, fit.patterns)):
         return known
     if designs := scheme.synthesis.drawings.get(fit.format.name):
-        return drawn.layout(drawn.one_of(designs, rng), fit, rng, scheme.words)
+        return drawn.layout(drawn.one_of(designs, rng), fit, rng)
     return varied.layout(fit, rng)
 
 

@@ -1,7 +1,8 @@
 """Layouts from a scheme's file: `synthesis.drawings`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from string import ascii_uppercase, digits
+from unicodedata import east_asian_width
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from training.synthesis.layouts.layout import PlateLayout, Slot
 from training.synthesis.typefaces import GOST, TYPEFACES
 
 _SMALL_PITCH = 0.72
-"""Pitch of small letters, in their heights."""
+"""Pitch of small letters, in their heights; signs that are as wide as high have 1."""
 _CLOSE, _LOOSE = 0.07, 0.15
 """Minimum and maximum gap between characters of a line, in their heights; without room, characters get narrower."""
 _SEALS = ((190, 190, 190), (150, 110, 90), (90, 140, 190), (90, 150, 90), (60, 60, 170))
@@ -26,10 +27,8 @@ def one_of(designs: Sequence[PlateDrawing], rng: np.random.Generator) -> PlateDr
     return designs[int(rng.choice(len(designs), p=shares / shares.sum()))] if len(designs) > 1 else designs[0]
 
 
-def layout(drawing: PlateDrawing, fit: Fit, rng: np.random.Generator, words: Mapping[str, str]) -> PlateLayout:
+def layout(drawing: PlateDrawing, fit: Fit, rng: np.random.Generator) -> PlateLayout:
     """Make the layout for a text from a drawing of its format; the generator decides what varies.
-
-    ``words``: those that are drawn for symbols.
 
     Raises:
         InputError: no such typeface.
@@ -40,9 +39,13 @@ def layout(drawing: PlateDrawing, fit: Fit, rng: np.random.Generator, words: Map
     slots: tuple[Slot, ...] = ()
     marks: tuple[tuple[str, Slot], ...] = ()
     discs = tuple(each for each in drawing.discs if rng.random() < each.share)
+    words, twins = fit.scheme.words, fit.scheme.synthesis.twins
     parts = [[words.get(symbol, symbol) for symbol in part] for part in fit.parts]
     for row, part in zip(drawing.rows, parts, strict=False):
         slots += in_row(row, part, drawing.typeface)
+    for row, part in zip(drawing.twins, parts, strict=False):
+        signs = [twins.get(symbol, symbol) for symbol in part]
+        marks += tuple(zip(signs, in_row(row, signs, drawing.typeface), strict=True))
     rest: Sequence[Sequence[str]] = parts
     for line, count in zip(drawing.lines, fit.format.parts_of_lines, strict=False):
         placed, between, seals = in_line(line, rest[:count], drawing.typeface, rng)
@@ -132,7 +135,7 @@ def small_letters(small: Small, rng: np.random.Generator) -> tuple[tuple[str, Sl
     ways = small.text.split("|")
     way = ways[int(rng.integers(len(ways)))] if len(ways) > 1 else ways[0]
     text = "".join(_one_sign(sign, rng) for sign in way)
-    pitch = _SMALL_PITCH * small.height
+    pitch = (1.0 if any(east_asian_width(each) == "W" for each in text) else _SMALL_PITCH) * small.height
     start = small.x - pitch * (len(text) - 1) / 2
     return tuple(
         (each, Slot(start + place * pitch, small.height, small.baseline))
