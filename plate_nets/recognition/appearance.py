@@ -95,10 +95,12 @@ class Appearance:
         return country != "" and country not in own and own <= _COUNTRIES
 
     def _lacks_its_script(self, text: str, schemes: Sequence[PlateScheme]) -> bool:
-        """Whether a text in Latin letters stands on what looks like a plate of a country with another script."""
+        """Whether a text in Latin letters stands on what looks like a plate of a country with another script, and is
+        none of that country's."""
         country = self._design(_SURE).partition(" ")[0]
-        own = (scheme for scheme in schemes if country and scheme.country == country)
-        return any(scheme.trained_as == SCRIPTS for scheme in own) and is_latin(text)
+        own = [scheme for scheme in schemes if country and scheme.country == country]
+        scripts = any(scheme.trained_as == SCRIPTS for scheme in own)
+        return scripts and is_latin(text) and not any(scheme.is_plate(text) for scheme in own)
 
     def _looks_like(self, scheme: PlateScheme, text: str) -> bool:
         """Whether a plate with this text of a scheme looks like this one.

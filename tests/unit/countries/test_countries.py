@@ -9,7 +9,7 @@ from tests.schemes import SHIPPED
 
 ANY = {"latin", "scripts"}
 """The schemes of a reader without a country."""
-NAMED = {"emirates", "japan", "morocco", "saudi_arabia", "scripts"}
+NAMED = {"emirates", "scripts"}
 """The schemes that have to be named, and are not in `world`."""
 EXAMPLES = {
     "argentina": ("AB123CD ABC123 A123BCD 123ABC", "A1B2C3 ABCD123"),

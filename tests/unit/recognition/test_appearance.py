@@ -131,6 +131,14 @@ def test_a_text_in_another_script_tells_its_country_whatever_the_plate_looks_lik
     assert (told.country, told.country_confidence) == ("cn", 1.0)
 
 
+@pytest.mark.parametrize(("look", "text"), [(looking(sa=0.6), "7356TNJ"), (looking(cn=0.6), ""), (looking(jp=0.6), "")])
+def test_a_latin_text_on_a_plate_of_another_script_is_one_of_that_country(look: Appearance, text: str) -> None:
+    """Such as the text of Saudi Arabia's lower row, and not what is left of a plate whose sign is not read."""
+    schemes = load_schemes("world")
+    told = Reading("7356TNJ", "7356TNJ", 0.99, scheme="saudi_arabia", schemes=("saudi_arabia", "latin"))
+    assert best_of([told], schemes, look).text == text
+
+
 def test_a_text_that_fits_no_country_has_none() -> None:
     decoder = SchemeDecoder(load_schemes("latin,romania"))
     (reading,) = decoder.describe(
