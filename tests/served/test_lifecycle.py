@@ -17,6 +17,7 @@ from plate_nets.cli import INTERRUPTED
 from plate_nets.cli.serve import EMBEDDED
 from plate_nets.client import PlateClient
 from plate_nets.common.errors import InputError, ServerStartError
+from plate_nets.networks.runtimes.choices import CHOICES_VARIABLE
 from plate_nets.networks.runtimes.precision import AUTO, PRECISION_VARIABLE
 from plate_nets.recognition.pipeline import CHUNK
 from plate_nets.triton.server import EmbeddedTriton
@@ -87,8 +88,9 @@ def test_health_detects_a_dead_model_that_triton_reports_as_ready() -> None:
 
 
 def test_a_precision_is_chosen_once(tmp_path: Path) -> None:
-    """A model's second process, a replaced process, and a restarted server all use the first choice."""
-    serve = Serve(tmp_path, environment={PRECISION_VARIABLE: AUTO})
+    """A model's second process, a replaced process, and a restarted server all use the first choice, even if no file
+    can keep it."""
+    serve = Serve(tmp_path, environment={PRECISION_VARIABLE: AUTO, CHOICES_VARIABLE: "/none/choices"})
     try:
         first = dict.fromkeys([("yolo", ""), ("corners", ""), ("lprnet", "")], 1)
         again = [("yolo", AGAIN), ("corners", AGAIN)]
