@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, ClassVar, get_args
+from typing import Annotated, ClassVar, Literal, get_args
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BeforeValidator, Discriminator, Tag
@@ -100,6 +100,8 @@ class CameraSettings:
     """The height of the smallest plate that counts, in pixels."""
     lines: tuple[LineSettings, ...] = ()
     """Lines whose crossing an event notes: ``name``, ``start``, ``end``."""
+    read: Literal["always", "on_trigger"] = "always"
+    """When to read a live source: ``always``, or ``on_trigger``, only when it is asked for."""
     motion_gate: bool | None = None
     """Whether to leave out frames without motion; by default true for live sources."""
     silence: float = 2.0
@@ -134,6 +136,8 @@ class CameraSettings:
             self._refuse("silence", "0.5 to 3600 s", self.silence)
         if not self.least_height >= 0:
             self._refuse("least_height", "0 px or more", self.least_height)
+        if self.read == "on_trigger" and not address.live:
+            self._refuse("read", "always, for a source that is no live one", self.read)
         if self.deinterlace not in get_args(Deinterlace):
             self._refuse("deinterlace", "auto, on or off", self.deinterlace)
         if self.aspect is not None:
@@ -178,7 +182,7 @@ class CameraSettings:
     @property
     def gated(self) -> bool:
         """Whether to skip frames without motion."""
-        return self.address.live if self.motion_gate is None else self.motion_gate
+        return self.read == "always" and (self.address.live if self.motion_gate is None else self.motion_gate)
 
     @property
     def shape(self) -> Fraction | None:

@@ -14,6 +14,7 @@ import cv2
 import numpy as np
 
 from plate_nets.cameras.analysis import AnalysedFrame
+from plate_nets.cameras.asked import Answer
 from plate_nets.cameras.camera_status import CameraStatus
 from plate_nets.cameras.cameras_file import WatchPlan
 from plate_nets.cameras.overlay import Overlay
@@ -87,6 +88,10 @@ class CameraRoom:
     def status(self) -> list[CameraStatus]:
         """The status of each camera."""
         return self._watcher.status()
+
+    def read(self, camera: str, seconds: float) -> Answer:
+        """Read the next second of a camera, or more, as `Watcher.read` does."""
+        return self._watcher.read(camera, seconds)
 
     def facts(self) -> dict[str, Any]:
         """Cameras and sinks for the section Health."""

@@ -1,5 +1,6 @@
 """Cameras that the page itself watches: their status, their newest picture, and their events in the store."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -111,3 +112,38 @@ def test_a_killed_sink_thread_keeps_its_events(
         assert eventually(lambda: store.page(EventFilter()).events, 120)
     camera.kill()
     store.close()
+
+
+def test_a_camera_is_read_when_somebody_asks(
+    reader: LocalReader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    camera = RtspCamera(write_clip(tmp_path / "clip.mkv", [*passing(40, empty=8)] * 12, fps=8))
+    path = tmp_path / "events.sqlite"
+    store = EventStore(path)
+    plan = WatchPlan(cameras=(CameraSettings(camera.url(), id="gate", read="on_trigger"),))
+    with CameraRoom(plan, path, reader, ()) as room:
+        app = create_app(Backend(reader, "local"), WebSettings(), Sources(store, None, room))
+        with WebServer(app) as server, httpx.Client(base_url=server.url, timeout=60, trust_env=False) as client:
+
+            def ask(camera: str = "gate", seconds: float = 30) -> httpx.Response:
+                return client.post(f"/api/v1/cameras/{camera}/read", params={"seconds": seconds})
+
+            assert eventually(lambda: room.status()[0].unmoved > 8, 60)
+            before = store.page(EventFilter()).events
+            with ThreadPoolExecutor(2) as pool:
+                first, same = (each.result().raise_for_status().json() for each in [pool.submit(ask), pool.submit(ask)])
+            (last,) = ask().raise_for_status().json()["events"]
+            assert eventually(lambda: store.page(EventFilter()).events, 60)
+            refused = ask("none").status_code, ask(seconds=31).status_code
+            camera.kill()
+            assert eventually(lambda: room.status()[0].state == "offline", 60)
+            offline = ask()
+    (kept,) = store.page(EventFilter()).events
+    store.close()
+    assert before == [] and first == same
+    (event,) = first["events"]
+    assert (event["camera_id"], event["plate"], event["stage"]) == ("gate", TEXT, "final")
+    assert (last["id"], kept["id"]) == (event["id"], event["id"]), "a car that is read twice is one event"
+    assert refused == (404, 400)
+    assert (offline.status_code, offline.json()["error"]["code"]) == (503, "PLATES_UNAVAILABLE")
