@@ -98,6 +98,7 @@ class EventStore:
     """
 
     def __init__(self, path: Path, *, new: bool = True) -> None:
+        self.path = path
         self._writing = threading.Lock()
         self._similar_lock = threading.Lock()
         self._similar = SimilarTexts()

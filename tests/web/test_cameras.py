@@ -50,6 +50,8 @@ def test_cameras_are_watched_shown_and_kept(
 
             assert eventually(lambda: [each for each in events() if each["stage"] == "final"], 60)
             (event,) = events()
+            post = {"Picture": {"Plate": {"PlateNumber": "B777OP99", "Confidence": 98}}}
+            client.post("/in/dahua", json=post).raise_for_status()
             (camera,) = client.get("/api/v1/cameras").json()["cameras"]
             frame = client.get("/api/v1/cameras/gate/frame.jpg").raise_for_status().content
             missing = client.get("/api/v1/cameras/none/frame.jpg")
@@ -64,7 +66,8 @@ def test_cameras_are_watched_shown_and_kept(
     assert missing.status_code == 404
     assert kept.startswith(b"\xff\xd8")
     assert {sink["name"] for sink in health["sinks"]} == {"lines", "page"}
-    assert TEXT in (tmp_path / "events.jsonl").read_text(encoding="utf-8")
+    lines = (tmp_path / "events.jsonl").read_text(encoding="utf-8")
+    assert TEXT in lines and "B777OP99" in lines
 
 
 @pytest.mark.parametrize("blur", [False, True])
