@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from zoneinfo import ZoneInfo
 
+from plate_nets.cameras.alarms import CameraAlarms
 from plate_nets.cameras.asked import AskedReads
 from plate_nets.cameras.camera_status import CameraStatus
 from plate_nets.cameras.capture import Capture, CaptureSettings
@@ -119,6 +120,9 @@ class Analysis:
             else Capture(camera.address, capturing, notice)
         )
         self._reading = FrameReading(camera, settings, reader, self._capture.handover, notice, self._stop)
+        self._alarms = (
+            CameraAlarms(camera.id, camera.onvif, self.asked.ask, notice, self._stop) if camera.onvif else None
+        )
         self._thread = LastingThread(
             f"camera {camera.id}",
             self._take_one,
@@ -131,6 +135,8 @@ class Analysis:
         """Open the source and begin."""
         self._capture.start()
         self._thread.start()
+        if self._alarms:
+            self._alarms.start()
 
     def stop(self) -> None:
         """Request the end; the final events of the cars in view still come."""

@@ -19,6 +19,7 @@ from plate_nets.cameras.regions import Polygon, crosses_itself
 from plate_nets.cameras.stay import CarSettings
 from plate_nets.cameras.watch_lists import WatchList
 from plate_nets.common.errors import InputError
+from plate_nets.common.http_address import http_address
 from plate_nets.common.intake.table import excerpt
 from plate_nets.countries import PlateScheme
 from plate_nets.recognition.square_pixels import parse_aspect
@@ -102,6 +103,8 @@ class CameraSettings:
     """Lines whose crossing an event notes: ``name``, ``start``, ``end``."""
     read: Literal["always", "on_trigger"] = "always"
     """When to read a live source: ``always``, or ``on_trigger``, only when it is asked for."""
+    onvif: str | None = field(default=None, repr=False)
+    """The address of the camera's ONVIF device service; its alarms of motion and vehicles let it be read."""
     motion_gate: bool | None = None
     """Whether to leave out frames without motion; by default true for live sources."""
     silence: float = 2.0
@@ -136,6 +139,11 @@ class CameraSettings:
             self._refuse("silence", "0.5 to 3600 s", self.silence)
         if not self.least_height >= 0:
             self._refuse("least_height", "0 px or more", self.least_height)
+        if self.onvif is not None:
+            try:
+                http_address("onvif", self.onvif)
+            except InputError as error:
+                raise InputError(f"camera {self.id}: {error}") from error
         if self.read == "on_trigger" and not address.live:
             self._refuse("read", "always, for a source that is no live one", self.read)
         if self.deinterlace not in get_args(Deinterlace):

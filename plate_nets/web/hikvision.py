@@ -14,14 +14,17 @@ def report_of(alert: bytes, picture: bytes = b"") -> Report | None:
         InputError: it is no such alert.
     """
     root = read_xml(alert, "alert")
-    if root.tag != "EventNotificationAlert":
+    if root.tag.rpartition("}")[2] != "EventNotificationAlert":
         raise InputError(f"alert: expected an EventNotificationAlert, got {root.tag[:64]}")
-    anpr = root.find("ANPR")
-    if (root.findtext("eventType") or "").upper() != "ANPR" or anpr is None:
+
+    def text(path: str) -> str:
+        return root.findtext(path.replace("/", "/{*}"), "")
+
+    if text("./eventType").upper() != "ANPR":
         return None
-    plate, taken = anpr.findtext("licensePlate") or "", root.findtext("dateTime") or ""
+    plate, taken = text("./ANPR/licensePlate"), text("./dateTime")
     try:
-        score = min(1.0, max(0.0, float(anpr.findtext("confidenceLevel") or 0) / 100))
+        score = min(1.0, max(0.0, float(text("./ANPR/confidenceLevel") or 0) / 100))
     except ValueError as error:
         raise InputError("alert: confidenceLevel: expected a number") from error
-    return Report(SOURCE, plate, score, moment(taken), root.findtext("UUID") or f"{taken} {plate}", picture)
+    return Report(SOURCE, plate, score, moment(taken), text("./UUID") or f"{taken} {plate}", picture)

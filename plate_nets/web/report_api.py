@@ -32,7 +32,7 @@ router = APIRouter(tags=["cameras that read plates"])
     "/in/hikvision",
     openapi_extra=bodies.takes(
         {
-            "multipart/form-data": bodies.form(**{"anpr.xml": bodies.BINARY, "detectionPicture.jpg": bodies.BINARY}),
+            "multipart/form-data": {"type": "object", "additionalProperties": bodies.BINARY},
             "application/xml": {"type": "string"},
         }
     ),

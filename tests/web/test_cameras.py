@@ -24,6 +24,7 @@ from plate_nets.web.settings import WebSettings
 from plate_nets.web.store import EventStore
 from tests.clips import TEXT, passing, write_clip
 from tests.killing import kill
+from tests.onvif_device import OnvifDevice
 from tests.rtsp import RtspCamera
 from tests.waiting import eventually
 from tests.watch_lists import watch_list
@@ -122,9 +123,11 @@ def test_a_camera_is_read_when_somebody_asks(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     camera = RtspCamera(write_clip(tmp_path / "clip.mkv", [*passing(40, empty=8)] * 12, fps=8))
+    device = OnvifDevice()
     path = tmp_path / "events.sqlite"
     store = EventStore(path)
-    plan = WatchPlan(cameras=(CameraSettings(camera.url(), id="gate", read="on_trigger"),))
+    watched = CameraSettings(camera.url(), id="gate", read="on_trigger", onvif=device.url())
+    plan = WatchPlan(cameras=(watched,))
     with CameraRoom(plan, path, reader, ()) as room:
         app = create_app(Backend(reader, "local"), WebSettings(), Sources(store, None, room))
         with WebServer(app) as server, httpx.Client(base_url=server.url, timeout=60, trust_env=False) as client:
@@ -138,10 +141,13 @@ def test_a_camera_is_read_when_somebody_asks(
                 first, same = (each.result().raise_for_status().json() for each in [pool.submit(ask), pool.submit(ask)])
             (last,) = ask().raise_for_status().json()["events"]
             assert eventually(lambda: store.page(EventFilter()).events, 60)
+            device.send()
+            assert eventually(lambda: store.page(EventFilter()).events[0]["revision"] > last["revision"], 60)
             refused = ask("none").status_code, ask(seconds=31).status_code
             camera.kill()
             assert eventually(lambda: room.status()[0].state == "offline", 60)
             offline = ask()
+    device.close()
     (kept,) = store.page(EventFilter()).events
     store.close()
     assert before == [] and first == same

@@ -55,7 +55,7 @@ def post(client: httpx.Client, maker: str, plate: str = TEXT, picture: bytes = b
         kind = {"Content-Type": 'application/xml; charset="UTF-8"'}
         return client.post("/in/hikvision", params=asked, content=alert(plate, uuid=uuid), headers=kind)
     files = {
-        "anpr.xml": ("anpr.xml", alert(plate, uuid=uuid), "text/xml"),
+        "anpr.xml": ("anpr.xml", alert(plate, uuid=uuid).encode(), "text/xml"),
         "licensePlatePicture.jpg": ("licensePlatePicture.jpg", CAR[:500], "image/jpeg"),
         "detectionPicture.jpg": ("detectionPicture.jpg", picture, "image/jpeg"),
     }

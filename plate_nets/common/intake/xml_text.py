@@ -10,7 +10,7 @@ from plate_nets.common.intake.files import MAX_TEXT
 
 
 def read_xml(encoded: bytes, what: str) -> Element:
-    """A document -> its root; the names of all elements are without their namespaces.
+    """A document -> its root.
 
     Raises:
         InputError: it is not XML, or has a document type; the message begins with ``what``.
@@ -21,6 +21,4 @@ def read_xml(encoded: bytes, what: str) -> Element:
         root: Element = fromstring(encoded, forbid_dtd=True)
     except (ParseError, DefusedXmlException, ValueError, LookupError) as error:  # the last two: of its encoding
         raise InputError(f"{what}: expected XML: {error}") from error
-    for each in root.iter():
-        each.tag = each.tag.rpartition("}")[2]
     return root
