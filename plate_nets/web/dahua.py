@@ -13,6 +13,7 @@ from plate_nets.web.reports import Report, moment
 SOURCE = "dahua"
 
 _Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else value)]
+_Percent = Annotated[float, BeforeValidator(lambda value: value or 0.0), Field(ge=0, allow_inf_nan=False)]
 
 
 class _Part(BaseModel):
@@ -21,8 +22,7 @@ class _Part(BaseModel):
 
 class _Plate(_Part):
     plate_number: _Text = ""
-    confidence: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
-    """0..100."""
+    confidence: _Percent = 0.0
 
 
 class _Snap(_Part):

@@ -32,6 +32,7 @@ class Report:
     score: float
     """The camera's own confidence, 0..1."""
     taken: datetime
+    """As the camera says, whose clock may be wrong."""
     key: str
     """The same for each repetition of a post."""
     picture: bytes = b""
@@ -39,12 +40,11 @@ class Report:
 
 
 def moment(text: str) -> datetime:
-    """A camera's time, without an offset in this machine's zone -> the time; now if it is missing, or in the future."""
-    now = datetime.now().astimezone()
+    """A camera's time, without an offset in this machine's zone -> the time; now if it is missing or is none."""
     try:
-        return min(datetime.fromisoformat(text.strip()).astimezone(), now)
+        return datetime.fromisoformat(text.strip()).astimezone()
     except (ValueError, OverflowError, OSError):
-        return now
+        return datetime.now().astimezone()
 
 
 def own_plate(report: Report, picture: bodies.Picture | None) -> bodies.Plate | None:
@@ -62,7 +62,7 @@ def event_of(
 ) -> PlateEvent | None:
     """A report and what we read in its picture -> the event, with our text if the camera has none; None without both.
 
-    A repeated post has the same event, so that every sink knows it.
+    A repeated post has the same event, so that every sink knows it. No event is in the future.
     """
     text, score = _text(report), report.score
     if not text and own is not None:
@@ -71,15 +71,16 @@ def event_of(
         return None
     owner = scheme.owner(text, own.scheme if own else "")
     digest = hashlib.sha256(f"{report.source} {camera} {report.key}".encode()).digest()
-    utc = report.taken.astimezone(UTC)
+    timestamp = min(report.taken, datetime.now().astimezone())
+    utc = timestamp.astimezone(UTC)
     box = Box(*own.box) if own else Box(0.0, 0.0, 0.0, 0.0)
     corners = tuple(zip(own.corners[::2], own.corners[1::2], strict=True)) if own else None
     return PlateEvent(
         stage="final",
-        id=str(ULID.from_bytes(max(0, int(utc.timestamp() * 1000)).to_bytes(6) + digest[:10])),
+        id=str(ULID.from_bytes(max(0, int(report.taken.timestamp() * 1000)).to_bytes(6) + digest[:10])),
         revision=1,
         camera_id=camera,
-        timestamp=report.taken,
+        timestamp=timestamp,
         first_seen=utc,
         last_seen=utc,
         position_sec=0.0,
@@ -96,7 +97,7 @@ def event_of(
         frames=Frames(1, 1, 1),
         speed=0.0,
         dwell_sec=0.0,
-        watch=matches_of_text(lists, text, score, camera, report.taken),
+        watch=matches_of_text(lists, text, score, camera, timestamp),
         source=report.source,
         own_reading=Judged(own.reading, own.confidence) if own else None,
     )

@@ -22,7 +22,7 @@ from plate_nets.cameras.privacy import without_texts
 from plate_nets.cameras.watch_lists import load_watch_list
 from plate_nets.cli import app
 from plate_nets.evaluation.dataset import load_dataset
-from plate_nets.events.event import Crossed, Crossing, Images
+from plate_nets.events.event import Crossed, Crossing, Images, Judged
 from plate_nets.events.sinks.base import Record
 from plate_nets.events.sinks.sqlite import SqliteSink
 from plate_nets.web.labels import label_rows
@@ -96,7 +96,9 @@ def test_visits_of_a_plate_are_told_by_camera(seen: Seen) -> None:
 
 
 def test_a_hashed_plate_is_found_and_has_visits(seen: Seen) -> None:
-    hashed = [without_texts(replace(event(number), plate=TEXT), b"salt") for number in range(2)]
+    read = Judged(TEXT, 0.9)
+    hashed = [without_texts(replace(event(number), plate=TEXT, own_reading=read), b"salt") for number in range(2)]
+    assert TEXT not in hashed[0].to_json()
     seen.write(*hashed, event(2))
     assert found(seen, text=hashed[0].plate) == [hashed[0].plate] * 2
     assert visits(seen, hashed[0].plate)["count"] == 2

@@ -3,6 +3,7 @@
 import base64
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,17 @@ def test_a_plate_that_the_camera_cannot_read_is_read_here(
 def test_a_post_without_a_picture_is_an_event(seen: Seen, maker: str) -> None:
     assert post(seen.client, maker).json()["id"] == only_event(seen)["id"]
     assert only_event(seen)["own_reading"] is None
+
+
+@pytest.mark.parametrize("taken", ["2099-01-01 00:00:00", "", "yesterday", "1970-01-01 00:00:00"])
+def test_a_camera_with_a_wrong_clock_has_no_events_in_the_future(seen: Seen, taken: str) -> None:
+    sent = tollgate(confidence=None)
+    sent["Picture"]["SnapInfo"]["AccurateTime"] = taken
+    for _ in range(2):
+        seen.client.post("/in/dahua", json=sent).raise_for_status()
+    times = [each["timestamp"] for each in seen.client.get("/api/v1/events").json()["events"]]
+    assert len(times) == (1 if taken[:1].isdigit() else 2), "a post that says when it was taken may be a repeated one"
+    assert all(datetime.fromisoformat(each) <= datetime.now(UTC) for each in times)
 
 
 def test_what_is_no_plate_is_answered_and_not_kept(seen: Seen) -> None:
