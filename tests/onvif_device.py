@@ -11,6 +11,9 @@ from xml.etree.ElementTree import Element, fromstring
 
 USER, PASSWORD = "watcher", "pass & word"
 MOTION = "tns1:RuleEngine/CellMotionDetector/Motion"
+_WSSE = "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-secext-1.0.xsd"
+_WSU = "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-utility-1.0.xsd"
+_DIGEST = "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-username-token-profile-1.0#PasswordDigest"
 _ANSWER = """<?xml version="1.0" encoding="UTF-8"?>
 <SOAP-ENV:Envelope xmlns:SOAP-ENV="http://www.w3.org/2003/05/soap-envelope" xmlns:wsa5="http://www.w3.org/2005/08/addressing"
  xmlns:wsnt="http://docs.oasis-open.org/wsn/b-2" xmlns:tds="http://www.onvif.org/ver10/device/wsdl"
@@ -106,14 +109,18 @@ class OnvifDevice:
 
     def _is_authorized(self, request: Element, now: datetime) -> bool:
         """Whether the token is of the right user and password, of this minute of its own clock, and new."""
-        token = ".//{*}UsernameToken/{*}"
-        nonce, created = b64decode(request.findtext(f"{token}Nonce", "")), request.findtext(f"{token}Created", "")
-        digest = b64decode(request.findtext(f"{token}Password", ""))
+        token = f"{{*}}Header/{{{_WSSE}}}Security/{{{_WSSE}}}UsernameToken"
+        nonce = b64decode(request.findtext(f"{token}/{{{_WSSE}}}Nonce", ""))
+        created = request.findtext(f"{token}/{{{_WSU}}}Created", "")
+        password = request.find(f"{token}/{{{_WSSE}}}Password")
+        if password is None or password.get("Type") != _DIGEST:
+            return False
+        digest = b64decode(password.text or "")
         fresh = nonce not in self._nonces and created
         self._nonces.add(nonce)
         return bool(
             fresh
-            and request.findtext(f"{token}Username") == USER
+            and request.findtext(f"{token}/{{{_WSSE}}}Username") == USER
             and digest == hashlib.sha1(nonce + created.encode() + PASSWORD.encode()).digest()
             and abs(datetime.fromisoformat(created) - now) < timedelta(minutes=1)
         )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from zoneinfo import ZoneInfo
 
 from plate_nets.cameras.alarms import CameraAlarms
-from plate_nets.cameras.asked import AskedReads
+from plate_nets.cameras.asked import AskedReading
 from plate_nets.cameras.camera_status import CameraStatus
 from plate_nets.cameras.capture import Capture, CaptureSettings
 from plate_nets.cameras.cars import Car, CarEvents
@@ -80,7 +80,7 @@ class Analysis:
         notice: Callable[[str], None],
     ) -> None:
         self.camera = camera
-        self.asked = AskedReads()
+        self.asked = AskedReading()
         self.error: Exception | None = None
         """The error that ended it before its source did; None without one."""
         self._settings = settings
@@ -232,7 +232,7 @@ class Analysis:
         self._newest = frame.arrived
         self._analysed.add()
         events = self._emit(events)
-        if scene and self.asked.waited_for and self.asked.is_over(frame.time, cars.cars):
+        if scene and self.asked.is_wanted and self.asked.is_over(frame.time, cars.cars):
             if self.camera.read == "on_trigger":
                 events += self._emit(cars.cut())
             self.asked.answer()
@@ -245,7 +245,7 @@ class Analysis:
     def _is_due(self, frame: VideoFrame) -> bool:
         """Whether to read a frame: something moves, or somebody asks."""
         moves = self._gate is None or self._gate.passes(frame)
-        return self.asked.waited_for or (moves and self.camera.read == "always")
+        return self.asked.is_wanted or (moves and self.camera.read == "always")
 
     def _follow(self, frame: VideoFrame) -> CarEvents:
         """The cars in frames like this one, in square pixels.

@@ -1,7 +1,7 @@
 """Reading a camera when somebody asks: about a second of its frames, and longer until a text is certain."""
 
 import threading
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from concurrent.futures import Future
 
 from plate_nets.cameras.cars import Car
@@ -15,15 +15,16 @@ ASKED_SECONDS = 5.0
 Answer = Future[list[PlateEvent]]
 
 
-class AskedReads:
-    """Those who wait until one camera is read. Any thread may ask; the camera's own thread calls the rest.
+class AskedReading:
+    """The reading of one camera that was asked for. Any thread may ask; the camera's own thread calls the rest.
 
-    Whoever asks while it is read gets the same answer: it has every car that was seen since the first one asked.
+    Whoever asks while it is read gets the same answer: every car that was seen since the first one asked.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._waiting: list[Answer] = []
+        self._answer: Answer | None = None
+        """What those who asked wait for; None if nobody does."""
         self._seconds = 0.0
         self._begun: float | None = None
         """The time of the first frame that was read; Unix seconds."""
@@ -34,18 +35,15 @@ class AskedReads:
 
     def ask(self, seconds: float = ASKED_SECONDS) -> Answer:
         """Read the next frames, up to so many seconds of them -> the last records of the cars that they show."""
-        answer = Answer()
         with self._lock:
-            self._waiting.append(answer)
+            self._answer = self._answer or Answer()
             self._seconds = max(self._seconds, seconds)
-        return answer
+            return self._answer
 
     @property
-    def waited_for(self) -> bool:
+    def is_wanted(self) -> bool:
         """Whether anybody waits."""
-        with self._lock:
-            self._waiting = [each for each in self._waiting if not each.cancelled()]
-            return bool(self._waiting)
+        return self._answer is not None
 
     def note(self, event: PlateEvent) -> None:
         """Note a record of a car."""
@@ -66,14 +64,13 @@ class AskedReads:
     def answer(self) -> None:
         """Answer everyone who waits."""
         with self._lock:
-            waiting, self._waiting, self._seconds, self._begun = self._waiting, [], 0.0, None
+            answer, self._answer, self._seconds, self._begun = self._answer, None, 0.0, None
         found = [self._told[id] for id in self._seen if id in self._told]
         self._seen = {}
-        for each in waiting:
-            if each.set_running_or_notify_cancel():
-                each.set_result(found)
+        assert answer is not None, "somebody waits for it"
+        answer.set_result(found)
 
-    def forget(self, known: Sequence[Car]) -> None:
+    def forget(self, known: Collection[Car]) -> None:
         """Forget the records of all but these cars."""
         ids = {car.id for car in known}
         self._told = {id: event for id, event in self._told.items() if id in ids}

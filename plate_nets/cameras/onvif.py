@@ -8,7 +8,8 @@ import hashlib
 import os
 import re
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from time import monotonic
@@ -34,18 +35,17 @@ _ALARMS = re.compile("motion|vehicle|digitalinput|crossed", re.I)
 _STATES = {"true": True, "1": True, "false": False, "0": False}
 _EVENTS, _DEVICE = "http://www.onvif.org/ver10/events/wsdl", "http://www.onvif.org/ver10/device/wsdl"
 _PULL, _RENEW = f"{_EVENTS}/PullPointSubscription", "http://docs.oasis-open.org/wsn/bw-2/SubscriptionManager"
-_WSSE = "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-secext-1.0.xsd"
-_WSU = "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-utility-1.0.xsd"
-_DIGEST = "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-username-token-profile-1.0#PasswordDigest"
-_BASE64 = "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-soap-message-security-1.0#Base64Binary"
+_WSS = "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss"
 _ENVELOPE = (
     '<?xml version="1.0" encoding="UTF-8"?><s:Envelope xmlns:s="http://www.w3.org/2003/05/soap-envelope"'
     ' xmlns:a="http://www.w3.org/2005/08/addressing"><s:Header>{header}</s:Header><s:Body>{body}</s:Body></s:Envelope>'
 )
 _TOKEN = (
-    '<wsse:Security s:mustUnderstand="1" xmlns:wsse="{wsse}" xmlns:wsu="{wsu}"><wsse:UsernameToken>'
-    '<wsse:Username>{user}</wsse:Username><wsse:Password Type="{kind}">{digest}</wsse:Password>'
-    '<wsse:Nonce EncodingType="{base64}">{nonce}</wsse:Nonce><wsu:Created>{created}</wsu:Created>'
+    f'<wsse:Security s:mustUnderstand="1" xmlns:wsse="{_WSS}-wssecurity-secext-1.0.xsd"'
+    f' xmlns:wsu="{_WSS}-wssecurity-utility-1.0.xsd"><wsse:UsernameToken><wsse:Username>{{user}}</wsse:Username>'
+    f'<wsse:Password Type="{_WSS}-username-token-profile-1.0#PasswordDigest">{{digest}}</wsse:Password>'
+    f'<wsse:Nonce EncodingType="{_WSS}-soap-message-security-1.0#Base64Binary">{{nonce}}</wsse:Nonce>'
+    "<wsu:Created>{created}</wsu:Created>"
     "</wsse:UsernameToken></wsse:Security>"
 )
 
@@ -83,9 +83,8 @@ class OnvifCamera(Closing):
         address = http_address("onvif", url)
         self._url = address.url
         self._user = address.auth
-        login = (
-            httpx.DigestAuth(*address.auth) if address.auth else None
-        )  # for cameras that ask for it beside the token
+        # For cameras that ask for it beside the token
+        login = httpx.DigestAuth(*address.auth) if address.auth else None
         self._client = httpx.Client(timeout=timeout, **{**address.options, "auth": login})
         self._ahead = timedelta()
         """How far the camera's clock is ahead of ours."""
@@ -94,14 +93,11 @@ class OnvifCamera(Closing):
 
     def close(self) -> None:
         """Give the pull point back, if the camera answers."""
-        try:
-            if self._point is not None:
-                body = '<n:Unsubscribe xmlns:n="http://docs.oasis-open.org/wsn/b-2"/>'
+        if self._point is not None:
+            body = '<n:Unsubscribe xmlns:n="http://docs.oasis-open.org/wsn/b-2"/>'
+            with suppress(SourceError):  # it ends by itself
                 self._ask(self._point.address, f"{_RENEW}/UnsubscribeRequest", body, self._point.header)
-        except SourceError:
-            pass  # it ends by itself
-        finally:
-            self._client.close()
+        self._client.close()
 
     def subscribe(self) -> None:
         """Ask for alarms from now on."""
@@ -125,7 +121,8 @@ class OnvifCamera(Closing):
         if monotonic() - self._renewed > _RENEWED:
             ends = f"<n:TerminationTime>PT{_KEPT_SECONDS}S</n:TerminationTime>"
             body = f'<n:Renew xmlns:n="http://docs.oasis-open.org/wsn/b-2">{ends}</n:Renew>'
-            self._ask(point.address, f"{_RENEW}/RenewRequest", body, point.header)
+            with suppress(SourceError):  # some cameras cannot: there, pulling keeps the pull point
+                self._ask(point.address, f"{_RENEW}/RenewRequest", body, point.header)
             self._renewed = monotonic()
         what = f"<e:Timeout>PT{_PULL_SECONDS}S</e:Timeout><e:MessageLimit>100</e:MessageLimit>"
         body = f'<e:PullMessages xmlns:e="{_EVENTS}">{what}</e:PullMessages>'
@@ -178,17 +175,9 @@ class OnvifCamera(Closing):
         nonce = os.urandom(16)
         created = (datetime.now(UTC) + self._ahead).strftime("%Y-%m-%dT%H:%M:%SZ")
         digest = hashlib.sha1(nonce + created.encode() + password.encode()).digest()
-        values: Mapping[str, str] = {
-            "wsse": _WSSE,
-            "wsu": _WSU,
-            "kind": _DIGEST,
-            "base64": _BASE64,
-            "user": escape(user),
-            "digest": b64encode(digest).decode(),
-            "nonce": b64encode(nonce).decode(),
-            "created": created,
-        }
-        return _TOKEN.format_map(values)
+        return _TOKEN.format(
+            user=escape(user), digest=b64encode(digest).decode(), nonce=b64encode(nonce).decode(), created=created
+        )
 
 
 def _alarms(answer: Element) -> Iterator[Alarm]:

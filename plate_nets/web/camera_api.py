@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Response
 
 from plate_nets.cameras.asked import ASKED_SECONDS, LONGEST_SECONDS
 from plate_nets.common.error_codes import NOT_FOUND
-from plate_nets.common.errors import DeadlineExceeded, ServerUnavailable, SourceError
+from plate_nets.common.errors import DeadlineExceeded, InputError, ServerUnavailable, SourceError
 from plate_nets.web import bodies
 from plate_nets.web.faults import Refused
 from plate_nets.web.parts import TheCameras
@@ -35,11 +35,11 @@ async def read_camera(
     ] = ASKED_SECONDS,
 ) -> dict[str, Any]:
     """Read the next second of a camera, or longer until the texts are certain -> the events of the cars in it."""
-    if camera not in {each.camera_id for each in room.status()}:
-        raise Refused(NOT_FOUND, "camera: no camera with this id is watched")
     try:
         answer = asyncio.wrap_future(room.read(camera, seconds))
-        events = await asyncio.wait_for(answer, seconds + _PATIENCE)
+        events = await asyncio.wait_for(asyncio.shield(answer), seconds + _PATIENCE)  # others may wait for it too
+    except InputError as error:
+        raise Refused(NOT_FOUND, str(error)) from error
     except SourceError as error:
         raise ServerUnavailable(str(error)) from error
     except TimeoutError:
