@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from plate_nets.events.sinks.sqlite_file import tables_of
 
 _CROSSED = """INSERT INTO crossings
-    SELECT {event}.id, json_extract(value, '$.timestamp'), json_extract(value, '$.line'),
-        json_extract(value, '$.direction')
-    FROM {events} json_each({event}.document, '$.crossings')"""
+    SELECT {event}.id, json_extract({event}.document, fullkey || '.timestamp'),
+        json_extract({event}.document, fullkey || '.line'), json_extract({event}.document, fullkey || '.direction')
+    FROM {events} json_each(iif(json_valid({event}.document), {event}.document, '{{}}'), '$.crossings')"""
 _OF_NEW = _CROSSED.format(event="new", events="")
 _OF_ALL = _CROSSED.format(event="events", events="events,")
 _CREATE = f"""
 BEGIN IMMEDIATE;
 CREATE TABLE IF NOT EXISTS crossings (
     id        TEXT NOT NULL,
-    crossed   TEXT NOT NULL,
-    line      TEXT NOT NULL,
-    direction TEXT NOT NULL
+    crossed   TEXT,
+    line      TEXT,
+    direction TEXT
 ) STRICT;
 CREATE INDEX IF NOT EXISTS crossings_by_time  ON crossings (crossed);
 CREATE INDEX IF NOT EXISTS crossings_by_event ON crossings (id);
@@ -32,11 +32,12 @@ CREATE TRIGGER IF NOT EXISTS crossings_of_gone AFTER DELETE ON events BEGIN
     DELETE FROM crossings WHERE id = old.id;
 END;
 DELETE FROM crossings;
-{_OF_ALL} WHERE json_valid(document);
+{_OF_ALL};
 COMMIT;
 """
 """A crossing has its own time: a parked car may cross a line hours after its best frame. Triggers count the events of
-every process that writes them, and the last statement those that are older than this table."""
+every process that writes them, and the last statement those that are older than this table. A damaged document has no
+crossings: it must not keep an event from being written."""
 
 
 @dataclass(frozen=True)

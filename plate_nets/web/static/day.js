@@ -30,25 +30,25 @@ export async function drawDay(query, day) {
   const [{ counts }, { lines }] = await Promise.all([ask("hours"), ask("lines")]);
   const hours = counts.map((_, at) => new Date(day.getTime() + at * HOUR));
   parts["day-name"].textContent = `${date.format(day)} · ${text("live.day_events", { count: number(sum(counts)) })}`;
-  drawBars(parts["day-bars"], counts, hours);
+  drawBars(parts["day-bars"], counts, hours, Math.max(0, ...counts));
   parts["day-hours"].replaceChildren(
     ...hours.map((from) => make("span", {}, from.getHours() % 6 || from.getMinutes() ? "" : clock.format(from))),
   );
-  parts["day-lines"].replaceChildren(...lines.map((line) => lineOf(line, hours)));
+  const most = Math.max(0, ...lines.flatMap((line) => line.counts)); // all lines have one scale
+  parts["day-lines"].replaceChildren(...lines.map((line) => lineOf(line, hours, most)));
   figure.hidden = false;
 }
 
 const sum = (counts) => counts.reduce((all, count) => all + count, 0);
 
-function lineOf({ camera_id: camera, line, direction, counts }, hours) {
+function lineOf({ camera_id: camera, line, direction, counts }, hours, most) {
   const bars = makeSvg("svg", { role: "img", preserveAspectRatio: "none" });
-  drawBars(bars, counts, hours);
+  drawBars(bars, counts, hours, most);
   const name = `${camera} · ${line} · ${text(DIRECTIONS[direction])}: ${number(sum(counts))}`;
   return make("li", {}, make("span", {}, name), bars);
 }
 
-function drawBars(svg, counts, hours) {
-  const most = Math.max(1, ...counts);
+function drawBars(svg, counts, hours, most) {
   const words = (at) => `${clock.format(hours[at])} ${number(counts[at])}`;
   svg.setAttribute("viewBox", `0 0 ${10 * counts.length} ${HIGH}`);
   svg.setAttribute("aria-label", [...counts.keys()].filter((at) => counts[at]).map(words).join(", ") || text("live.none"));
