@@ -30,9 +30,11 @@ class Inbox:
     ) -> None:
         self._pictures = None if cameras and cameras.hides_plates else pictures
         self._cameras = cameras
-        self._sink = None if cameras else SqliteSink(store)
+        self._store = store
         self._keeper = lists
         self._lock = threading.Lock()
+        self._sink: SqliteSink | None = None
+        """Opened by the first event."""
 
     @property
     def lists(self) -> Sequence[WatchList]:
@@ -49,9 +51,10 @@ class Inbox:
             event = with_frame(event, picture, self._pictures)
         if self._cameras:
             self._cameras.record(event)
-        if self._sink:
-            with self._lock:
-                self._sink.send([Record(0, event.key, event.camera_id, event.to_json())])
+            return
+        with self._lock:
+            self._sink = self._sink or SqliteSink(self._store)
+            self._sink.send([Record(0, event.key, event.camera_id, event.to_json())])
 
     def close(self) -> None:
         """Close the store."""
