@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, ClassVar, get_args
+from typing import Annotated, ClassVar, Literal, get_args
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BeforeValidator, Discriminator, Tag
@@ -19,6 +19,7 @@ from plate_nets.cameras.regions import Polygon, crosses_itself
 from plate_nets.cameras.stay import CarSettings
 from plate_nets.cameras.watch_lists import WatchList
 from plate_nets.common.errors import InputError
+from plate_nets.common.http_address import http_address
 from plate_nets.common.intake.table import excerpt
 from plate_nets.countries import PlateScheme
 from plate_nets.recognition.square_pixels import parse_aspect
@@ -100,6 +101,10 @@ class CameraSettings:
     """The height of the smallest plate that counts, in pixels."""
     lines: tuple[LineSettings, ...] = ()
     """Lines whose crossing an event notes: ``name``, ``start``, ``end``."""
+    read: Literal["always", "on_trigger"] = "always"
+    """When to read a live source: ``always``, or ``on_trigger``, only when it is asked for."""
+    onvif: str | None = field(default=None, repr=False)
+    """The address of the camera's ONVIF device service; its alarms of motion and vehicles let it be read."""
     motion_gate: bool | None = None
     """Whether to leave out frames without motion; by default true for live sources."""
     silence: float = 2.0
@@ -134,6 +139,13 @@ class CameraSettings:
             self._refuse("silence", "0.5 to 3600 s", self.silence)
         if not self.least_height >= 0:
             self._refuse("least_height", "0 px or more", self.least_height)
+        if self.onvif is not None:
+            try:
+                http_address("onvif", self.onvif)
+            except InputError as error:
+                raise InputError(f"camera {self.id}: {error}") from error
+        if self.read == "on_trigger" and not address.live:
+            self._refuse("read", "always, for a source that is no live one", self.read)
         if self.deinterlace not in get_args(Deinterlace):
             self._refuse("deinterlace", "auto, on or off", self.deinterlace)
         if self.aspect is not None:
@@ -178,7 +190,7 @@ class CameraSettings:
     @property
     def gated(self) -> bool:
         """Whether to skip frames without motion."""
-        return self.address.live if self.motion_gate is None else self.motion_gate
+        return self.read == "always" and (self.address.live if self.motion_gate is None else self.motion_gate)
 
     @property
     def shape(self) -> Fraction | None:

@@ -2,7 +2,6 @@
 
 import time
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -75,7 +74,7 @@ def frigate(
         from plate_nets.cameras.frigate import LABELS, FrigateReader
         from plate_nets.cameras.frigate_api import FrigateApi
         from plate_nets.cameras.frigate_messages import events_of_frigate
-        from plate_nets.cameras.pictures import PictureSettings, Retention
+        from plate_nets.cameras.pictures import PictureSettings, Retention, with_frame
         from plate_nets.events.sinks import settings as to
         from plate_nets.events.sinks.broker import Broker
         from plate_nets.events.sinks.recorder import Recorder
@@ -104,7 +103,7 @@ def frigate(
 
         def tell(event: "PlateEvent", picture: bytes) -> None:
             if save_events:
-                event = _with_picture(event, picture, save_events)
+                event = with_frame(event, picture, save_events)
             if recorder:
                 recorder.record(event)
             typer.echo(event_line(event))
@@ -118,17 +117,3 @@ def frigate(
             if retention:
                 retention.prune(time.time())
         raise typer.Exit(128 + ending[0])
-
-
-def _with_picture(event: "PlateEvent", picture: bytes, folder: Path) -> "PlateEvent":
-    """Save the picture of an event -> the event with its name.
-
-    Raises:
-        SinkError: it cannot be written.
-    """
-    from plate_nets.cameras.pictures import write_picture
-    from plate_nets.events.event import Images
-
-    name = f"{event.camera_id}/{event.first_seen:%Y-%m-%d}/{event.id}_frame.jpg"
-    write_picture(folder / name, picture)
-    return replace(event, images=Images(frame=name))

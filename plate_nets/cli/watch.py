@@ -304,6 +304,11 @@ def _check(plan: "WatchPlan", save_video: Path | None, salt: bytes) -> None:
             )
         if os.path.realpath(save_video) == os.path.realpath(plan.cameras[0].source):
             raise InputError(f"--save-video {save_video} would overwrite the video that is read; choose another file")
+    unasked = [camera.id for camera in plan.cameras if camera.read == "on_trigger" and not camera.onvif]
+    if unasked:
+        raise InputError(
+            f"camera {unasked[0]}: read: on_trigger: nobody can ask; set `onvif`, or use `plates web --cameras`"
+        )
     if plan.hash and not salt:
         raise InputError(f"--hash needs a salt; set it in the environment variable {SALT_VARIABLE}")
 

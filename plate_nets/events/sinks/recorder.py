@@ -1,5 +1,6 @@
 """Puts events into the outbox, and delivers them from there to every sink."""
 
+import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -17,7 +18,7 @@ _LONGEST_END = 10.0
 
 
 class Recorder:
-    """The outbox and the threads of its sinks.
+    """The outbox and the threads of its sinks. Threads may share it.
 
     Args:
         notice: called with a line about failures and recoveries.
@@ -44,6 +45,7 @@ class Recorder:
         opened = [open_sink(each, pictures) for each in sinks]
         self._notice = notice
         self._outbox = Outbox(path, names, max_bytes)
+        self._recording = threading.Lock()
         self._pending: deque[PlateEvent] = deque(maxlen=_HELD)
         self.deliveries = [
             Delivery(name, sink, self._outbox, notice, matches_only=each.matches_only, finals_only=each.finals_only)
@@ -52,13 +54,14 @@ class Recorder:
 
     def record(self, event: PlateEvent) -> None:
         """Put an event into the outbox; if that fails, keep it in memory and retry with the next ones."""
-        failed = bool(self._pending)
-        self._pending.append(event)
-        try:
-            self._flush()
-        except SinkError as error:
-            if not failed:
-                self._notice(f"{error}; events are kept in memory")
+        with self._recording:
+            failed = bool(self._pending)
+            self._pending.append(event)
+            try:
+                self._flush()
+            except SinkError as error:
+                if not failed:
+                    self._notice(f"{error}; events are kept in memory")
 
     def follow(self, site: Site) -> None:
         """Let the sinks know where events come from."""
