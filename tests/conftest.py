@@ -9,6 +9,7 @@ from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads spin while they wait, so two are slower
 os.environ.setdefault("PLATES_PRECISION", "float32")  # the same answers on every processor
+os.environ.setdefault("PLATES_YOLO_THREADS", "1")  # one number of threads to prepare for, a second less for each start
 
 import hypothesis
 import pytest
