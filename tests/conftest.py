@@ -17,6 +17,7 @@ import pytest
 from plate_nets.cli.options import DETAIL_VARIABLE, SCHEME_VARIABLE
 from plate_nets.client import parse_url
 from plate_nets.common.control_key import KEY_VARIABLE
+from plate_nets.recognition.local import LocalReader
 from plate_nets.triton.server import EmbeddedTriton
 from tests.container import IMAGE, Container, deployed
 from tests.fakes import triton
@@ -117,6 +118,12 @@ def served() -> Iterator[Served]:
             _running.append(server)
             yield Served(server.http_url, server.grpc_url, server.control_key)
             _running.clear()
+
+
+@pytest.fixture(scope="session")
+def reader() -> LocalReader:
+    """A reader of the world in this process."""
+    return LocalReader(threads=1)
 
 
 @pytest.fixture(scope="session")

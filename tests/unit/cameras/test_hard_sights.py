@@ -20,11 +20,6 @@ STEP = 12
 FRAMES = [compose(360, 640, [Placed(TEXT, 100 + STEP * number, 150)], seed=number) for number in range(6)]
 
 
-@pytest.fixture(scope="module")
-def reader() -> LocalReader:
-    return LocalReader(threads=1)
-
-
 def told(reader: LocalReader, frames: Sequence[Frame], times: int = 1, frozen: int = 0) -> list[PlateEvent]:
     """The events of a camera at 10 frames/s, including those of cars without a text.
 

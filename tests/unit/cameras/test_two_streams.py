@@ -31,11 +31,6 @@ LARGE, SMALL = (360, 640), (180, 320)
 
 
 @pytest.fixture(scope="module")
-def reader() -> LocalReader:
-    return LocalReader(threads=1)
-
-
-@pytest.fixture(scope="module")
 def frames() -> list[Frame]:
     """A car that passes in four seconds, and one second of the empty street."""
     return list(passing(4 * FPS, size=LARGE, empty=FPS))
