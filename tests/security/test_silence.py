@@ -52,10 +52,9 @@ def labelled(folder: Path) -> Path:
     [
         (("plate_nets", "read", "{folder}/known.jpg", "--save-annotated", "{folder}/out"), known_picture().texts[0]),
         (("plate_nets", "evaluate", "{folder}/set", "--boxes", "detected"), "1"),
-        (("converters", "stn", "--check"), "matches the contract"),
         (("converters", "lprnet", "--model-repository", "{folder}/models"), "lprnet"),
     ],
-    ids=["an embedded server and its client", "evaluation", "a check of the converters", "a conversion"],
+    ids=["an embedded server and its client", "evaluation", "a conversion"],
 )
 def test_commands_open_no_outside_connection(arguments: tuple[str, ...], said: str, tmp_path: Path) -> None:
     labelled(tmp_path / "set")
