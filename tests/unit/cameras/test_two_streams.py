@@ -69,6 +69,7 @@ class Watched:
         return sum(frame.frame.enlarged is None for frame in self.frames)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "settings", [WatcherSettings(), WatcherSettings(vehicles=True, blur=True), WatcherSettings(thorough=True)]
 )
