@@ -234,7 +234,7 @@ def test_while_the_small_stream_is_lost_the_large_one_is_watched(streams: tuple[
         large.start()
         analysed = wait(lambda status: status.state == "online").analysed
         wait(lambda status: status.analysed > analysed + 5)
-    assert said == [
+    assert [line for line in said if "Connection refused" not in line] == [  # said while a camera starts slowly
         "detect: offline: the connection was closed",
         "detect: online again",
         "offline: the connection was closed",
