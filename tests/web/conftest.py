@@ -30,11 +30,6 @@ TOKEN = "a-token-of-the-tests"
 CHROMIUM = "/usr/bin/chromium"
 
 
-@pytest.fixture(scope="session")
-def reader() -> LocalReader:
-    return LocalReader(threads=1)
-
-
 @contextmanager
 def running(reader: LocalReader, settings: WebSettings, **changes: object) -> Iterator[httpx.Client]:
     """The application with these settings on a free port -> a client of it."""

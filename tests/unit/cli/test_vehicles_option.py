@@ -135,6 +135,7 @@ def test_the_detail_of_the_file_applies_without_an_option(
     assert asked == [used]
 
 
+@pytest.mark.slow
 def test_a_batch_applies_the_vehicles_and_detail_options(
     car: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
