@@ -164,8 +164,7 @@ def serve(
         )
         for fault in warnings(triton.model_repository, address):
             status.report("warning", fault=fault)
-        endpoint = HealthEndpoint(status, address, health_port, StatusCollector(status))
-        stack.callback(endpoint.close)
+        endpoint = stack.enter_context(HealthEndpoint(status, address, health_port, StatusCollector(status)))
         if control_key_file:
             write_key(control_key_file, triton.control_key)
             stack.callback(control_key_file.unlink, missing_ok=True)

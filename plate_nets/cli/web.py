@@ -20,6 +20,7 @@ from plate_nets.cli.options import (
     Schemes,
     Timeout,
     Url,
+    WatchLists,
     use_detail,
     use_schemes,
 )
@@ -95,10 +96,7 @@ def web(
     sure: Annotated[
         float | None, typer.Option(help="How probable the text of a camera's event must be, 0 to 1. Default: 0.99.")
     ] = None,
-    watch_list: Annotated[
-        list[Path] | None,
-        typer.Option(help="Watch list: a CSV file with the header plate,label. Repeatable.", dir_okay=False),
-    ] = None,
+    watch_list: WatchLists = None,
     rate: Annotated[
         float, typer.Option(help="Pictures per second that one token may send, after the first 200.", min=0.01)
     ] = 20.0,

@@ -18,6 +18,7 @@ from plate_nets.events.sinks.broker import Broker
 from plate_nets.events.sinks.channels import Visits, camera_topic, is_late, list_topic, seen_at, zone_topic
 from plate_nets.events.sinks.home_assistant import Entity, of_camera, of_list
 from plate_nets.events.sinks.mqtt_connection import OFFLINE, ONLINE, QOS, Connection, MqttClient
+from plate_nets.events.sinks.settings import MqttSettings
 from plate_nets.events.sinks.stored_pictures import stored_picture
 
 TIMEOUT = 10.0
@@ -25,8 +26,6 @@ _TOPIC = "plates"
 _LONGEST_PAUSE = 4.0
 """Seconds between two attempts to connect, so that Home Assistant is right again soon after its broker is."""
 _CLEARED = ""
-OFF_AFTER = 10
-"""Seconds after which the sensor of a watch list goes off; a rule that waits for it to go on misses cars before."""
 
 
 @dataclass
@@ -73,7 +72,7 @@ class MqttSink(Sink):
         timeout: float = TIMEOUT,
         *,
         retain: bool = False,
-        off_after: int = OFF_AFTER,
+        off_after: int = MqttSettings.off_after,
     ) -> None:
         broker = Broker.parse(url, _TOPIC)
         self._broker = broker
