@@ -97,7 +97,6 @@ def watch(
         from plate_nets.cameras.cameras_file import WatchPlan
         from plate_nets.cameras.metrics import WatchStatus
         from plate_nets.cameras.watcher import Watcher
-        from plate_nets.events.sinks.recorder import Recorder
 
     plan, names = _plan(sources, given(EachCamera, options))
     plan = replace(
@@ -116,12 +115,7 @@ def watch(
         terminal.print(": ".join(words), markup=False)
 
     with ExitStack() as stack:
-        recorder = None
-        if plan.sinks:
-            size = int(plan.outbox_mb * (1 << 20))
-            recorder = stack.enter_context(
-                Recorder(plan.outbox, plan.sinks, say, max_bytes=size, pictures=plan.pictures)
-            )
+        recorder = stack.enter_context(_recorder(plan, say)) if plan.sinks else None
         recording = stack.enter_context(_recording(save_video, plan, salt)) if save_video else None
         # Last, because it takes seconds: unwritable files are refused at once
         reader = stack.enter_context(video_reader(local, url, protocol, timeout, model_repository, log, schemes))
@@ -175,6 +169,14 @@ def _check(plan: "WatchPlan", save_video: Path | None, salt: bytes) -> None:
             raise InputError(f"--save-video {save_video} would overwrite the video that is read; choose another file")
     if plan.hash and not salt:
         raise InputError(f"--hash needs a salt; set it in the environment variable {SALT_VARIABLE}")
+
+
+def _recorder(plan: "WatchPlan", say: Callable[[str], None]) -> "Recorder":
+    """Open the outbox and the sinks."""
+    from plate_nets.events.sinks.recorder import Recorder
+
+    size = int(plan.outbox_mb * (1 << 20))
+    return Recorder(plan.outbox, plan.sinks, say, max_bytes=size, pictures=plan.pictures)
 
 
 def _recording(path: Path, plan: "WatchPlan", salt: bytes) -> "Recording":
