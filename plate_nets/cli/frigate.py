@@ -21,7 +21,7 @@ from plate_nets.cli.options import (
     use_detail,
     use_schemes,
 )
-from plate_nets.cli.readers import video_reader
+from plate_nets.cli.readers import open_reader
 from plate_nets.cli.setting_options import options_of
 from plate_nets.cli.signals import ended_by_signal
 from plate_nets.cli.watch_status import event_line
@@ -89,7 +89,7 @@ def frigate(
         kept = None if keep_days is None else keep_days * _DAY
         retention = Retention(PictureSettings(save_events, max_age=kept)) if save_events else None
         recorder = stack.enter_context(Recorder(outbox, sinks, say, pictures=save_events)) if sinks else None
-        reader = stack.enter_context(video_reader(local, url, "grpc", timeout, model_repository, None, schemes))
+        reader = stack.enter_context(open_reader(local, url, "grpc", timeout, model_repository, None, schemes))
 
         def tell(event: "PlateEvent", picture: bytes) -> None:
             if save_events:

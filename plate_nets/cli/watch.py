@@ -29,7 +29,7 @@ from plate_nets.cli.options import (
     use_schemes,
 )
 from plate_nets.cli.output import counted
-from plate_nets.cli.readers import video_reader
+from plate_nets.cli.readers import open_reader
 from plate_nets.cli.setting_options import given, options_of
 from plate_nets.cli.signals import ended_by_signal
 from plate_nets.cli.watch_status import event_line, live_status
@@ -118,7 +118,7 @@ def watch(
         recorder = stack.enter_context(_recorder(plan, say)) if plan.sinks else None
         recording = stack.enter_context(_recording(save_video, plan, salt)) if save_video else None
         # Last, because it takes seconds: unwritable files are refused at once
-        reader = stack.enter_context(video_reader(local, url, protocol, timeout, model_repository, log, schemes))
+        reader = stack.enter_context(open_reader(local, url, protocol, timeout, model_repository, log, schemes))
         lists = _watch_lists(plan, say)
         watcher = stack.enter_context(
             Watcher(

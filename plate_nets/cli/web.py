@@ -24,7 +24,7 @@ from plate_nets.cli.options import (
     use_detail,
     use_schemes,
 )
-from plate_nets.cli.readers import camera_client, frame_limits, local_reader, reads_in_process, started
+from plate_nets.cli.readers import embedded_client, frame_limits, local_reader, reads_in_process, started
 from plate_nets.cli.serve import open_events
 from plate_nets.client import PlateClient
 from plate_nets.common.errors import InputError, ServerError
@@ -170,7 +170,7 @@ def open_backend(
     status = Status(stack.enter_context(open_events(Path(os.devnull))))
     triton = EmbeddedTriton(repository, model_control="explicit", server=default_kind(), log=log)
     stack.enter_context(started(triton, as_line=True))
-    client = stack.enter_context(camera_client(triton, timeout, schemes))
+    client = stack.enter_context(embedded_client(triton, timeout, schemes))
     backend = Backend(client, "embedded", client.url, triton.metrics_url, status, scheme)
     return backend, Supervisor(triton, status)
 

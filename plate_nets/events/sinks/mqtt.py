@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
 from paho.mqtt.client import Client, MQTTMessage
-from paho.mqtt.enums import CallbackAPIVersion
 
 from plate_nets.common.errors import SinkError
 from plate_nets.events.sinks.base import Notes, Record, Sink, Site
@@ -220,9 +219,7 @@ class MqttSink(Sink):
             raise
 
     def _open(self, status_topic: str, shared: Connection | None, connected: Callable[[], None]) -> Connection:
-        client = MqttClient(CallbackAPIVersion.VERSION2)
-        client.reconnect_delay_set(1, int(_LONGEST_PAUSE))
-        self._broker.prepare(client)
+        client = MqttClient(self._broker, int(_LONGEST_PAUSE))
         client.will_set(status_topic, OFFLINE, QOS, retain=True)
         heard = []
         if shared is None:  # of the two connections the one that sends no events, in case that others write nonsense
