@@ -12,6 +12,8 @@ from typer import BadParameter, Option
 
 from plate_nets.cameras.fusion import FusionSettings
 
+SALT_VARIABLE = "PLATES_HASH_SALT"
+
 
 def _moment(text: str) -> datetime:
     try:
@@ -64,7 +66,7 @@ class AllCameras:
             "vehicles."
         ),
     ] = False
-    hash: Annotated[bool, Option(help="Replace texts by salted hashes; set the salt in PLATES_HASH_SALT.")] = False
+    hash: Annotated[bool, Option(help=f"Replace texts by salted hashes; set the salt in {SALT_VARIABLE}.")] = False
     keep_mb: Annotated[
         float | None, Option(help="Delete the oldest pictures when all together exceed this size (MB).", min=0)
     ] = None

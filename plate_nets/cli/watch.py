@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 import typer
 from rich.console import Console
 
-from plate_nets.cameras.option_settings import AllCameras, EachCamera
+from plate_nets.cameras.option_settings import SALT_VARIABLE, AllCameras, EachCamera
 from plate_nets.cli.options import (
     Details,
     KeepDays,
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from plate_nets.events.sinks.recorder import Recorder
 
 SOME_FAILED, ALL_FAILED = 1, 2
-SALT_VARIABLE = "PLATES_HASH_SALT"
 
 
 @options_of(EachCamera, AllCameras, *get_args(SinkSettings))
