@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from dataclasses import dataclass, field
-from datetime import datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, get_args
@@ -14,6 +13,7 @@ from pydantic import BeforeValidator, Discriminator, Tag
 from plate_nets.cameras.address import SourceAddress, parse_source
 from plate_nets.cameras.fields import Deinterlace
 from plate_nets.cameras.gate import GateSettings
+from plate_nets.cameras.option_settings import EachCamera
 from plate_nets.cameras.pictures import PictureSettings
 from plate_nets.cameras.regions import Polygon, crosses_itself
 from plate_nets.cameras.stay import CarSettings
@@ -73,7 +73,7 @@ Include = Annotated[Annotated[ZoneSettings, Tag("zone")] | Annotated[Polygon, Ta
 
 
 @dataclass(frozen=True)
-class CameraSettings:
+class CameraSettings(EachCamera):
     """A source and how to watch it.
 
     Raises:
@@ -86,12 +86,6 @@ class CameraSettings:
     """A video file, a folder of pictures, an ``rtsp://`` or ``http://`` stream, or ``/dev/video*``."""
     id: str = ""
     """1 to 64 letters, digits, ``.``, ``_`` and ``-``; by default made from the source."""
-    fps: float | None = None
-    """The highest number of frames per second to analyse; by default 10 for a live source, all for a file."""
-    start: datetime | None = None
-    """When the first picture was taken, with its offset from UTC; by default its arrival."""
-    zone: str = "UTC"
-    """The time zone of ``timestamp_local``, such as ``Europe/Moscow``."""
     include: tuple[Include, ...] = ()
     """Polygons; only plates whose centre is in one of them count. Each is a list of points, or a zone with a ``name``
     (as for ``id``) and a ``polygon`` (up to 500 points; its sides do not cross); by default everywhere."""

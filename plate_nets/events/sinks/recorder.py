@@ -5,19 +5,21 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from plate_nets.common.contexts import Closing
 from plate_nets.common.errors import InputError, SinkError
 from plate_nets.events.event import PlateEvent
 from plate_nets.events.sinks.base import Site
 from plate_nets.events.sinks.delivery import Delivery, finish_all
+from plate_nets.events.sinks.opening import open_sink
 from plate_nets.events.sinks.outbox import MAX_BYTES, Outbox
-from plate_nets.events.sinks.settings import SinkSettings, open_sink
+from plate_nets.events.sinks.settings import SinkSettings
 
 _HELD = 1000
 """Events kept in memory while the outbox cannot be written; beyond that the oldest is dropped."""
 _LONGEST_END = 10.0
 
 
-class Recorder:
+class Recorder(Closing):
     """The outbox and the threads of its sinks. Threads may share it.
 
     Args:

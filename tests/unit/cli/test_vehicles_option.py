@@ -39,9 +39,7 @@ def reader() -> LocalReader:
 def bus(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, reader: LocalReader) -> None:
     """Lets the commands read with a reader that sees a bus."""
     monkeypatch.chdir(tmp_path)
-    for command in ("read", "readers"):
-        module = importlib.import_module(f"plate_nets.cli.{command}")
-        monkeypatch.setattr(module, "local_reader", lambda *_: reader)
+    monkeypatch.setattr(importlib.import_module("plate_nets.cli.readers"), "local_reader", lambda *_: reader)
 
 
 def run(*arguments: object) -> str:

@@ -15,8 +15,8 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
+from plate_nets.cameras.option_settings import SALT_VARIABLE
 from plate_nets.cli import app
-from plate_nets.cli.watch import SALT_VARIABLE
 from plate_nets.recognition.annotation import annotate
 from plate_nets.recognition.local import LocalReader
 from plate_nets.types import Frame, Plate
