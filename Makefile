@@ -142,6 +142,10 @@ image: $(if $(filter standin,$(BASE)),.venv/embedded.stamp) ## build the contain
 test-image: .venv/all.stamp $(MODELS) out/scene.jpg ## build the image on a stand-in for NVIDIA's base, and run the served and fault tests against its container
 	@tools/engine.sh --install tools/test_image.sh
 
+.PHONY: arm64
+arm64: wheel out/scene.jpg ## read with the wheel on ARM64 under qemu, as on a Raspberry Pi 5: the texts must be those of this machine; 10 minutes
+	@tools/test_arm64.sh
+
 .PHONY: gpu-check
 gpu-check: DEVICE = gpu
 gpu-check: .venv/all.stamp $(MODELS) out/scene.jpg ## prove the image on a machine with a GPU: out/gpu-check/report.md; DEVICE=cpu rehearses it
