@@ -73,9 +73,7 @@ def test_an_output_without_values_names_memory() -> None:
         check_output(np.zeros((1, 2, 0, 0), np.float32), "yolo")
 
 
-@pytest.mark.parametrize(
-    ("machine", "asked"), [("x86_64", True), ("aarch64", False), ("arm64", False)]
-)
+@pytest.mark.parametrize(("machine", "asked"), [("x86_64", True), ("aarch64", False), ("arm64", False)])
 def test_layers_are_not_kept_on_arm(monkeypatch: pytest.MonkeyPatch, machine: str, asked: bool) -> None:
     """OpenVINO 2026.4 computes wrong numbers with them there; `make arm64` shows the whole."""
     options: dict[str, str] = {}
