@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from plate_nets.common.atomic_files import whole_file
 from plate_nets.common.errors import WeightsError
@@ -15,6 +15,16 @@ from plate_nets.networks.checkpoint import load_weights
 N = TypeVar("N", bound=nn.Module)
 DECAY = 0.999
 """Of the moving average, per step."""
+
+
+def widened(network: nn.Module, layer: str, place: int, like: int, count: int) -> dict[str, Tensor]:
+    """The parameters of a network, its linear ``layer`` with ``count`` more classes from ``place`` on that begin as the
+    class ``like``."""
+    parameters: dict[str, Tensor] = network.state_dict()
+    for name in (f"{layer}.weight", f"{layer}.bias"):
+        rows = parameters[name]
+        parameters[name] = torch.cat((rows[:place], *[rows[like][None]] * count, rows[place:]))
+    return parameters
 
 
 class TrainingState(Generic[N]):

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from plate_nets.common.errors import WeightsError
 from plate_nets.countries import load_scheme, main_scheme
+from plate_nets.countries.scheme import UNKNOWN
 from plate_nets.evaluation.reading_metrics import ReadPlate
 from plate_nets.networks.checkpoint import WEIGHTS, read_weights
 from plate_nets.networks.registry import NETWORKS
@@ -176,6 +177,21 @@ def test_a_training_starts_from_given_weights(tmp_path: Path) -> None:
     assert state.step == 0
     with pytest.raises(WeightsError, match="no such weights file"):
         state.start_from(tmp_path / "nowhere")
+
+
+def test_a_training_starts_from_weights_with_fewer_signs(tmp_path: Path) -> None:
+    former = load_scheme("scripts")
+    wider = replace(former, alphabet=former.alphabet + "გდ")
+    given, crops = Reader(former.classes).eval(), torch.rand(2, 3, 24, 94)
+    save_reader(given, tmp_path, {}, former)
+    state = ReaderState(wider, CPU)
+    state.start_from(tmp_path)
+    with torch.no_grad():
+        before, after = given(crops), state.average(crops)
+    new = [former.index[UNKNOWN]] * 2
+    torch.testing.assert_close(after, before[:, [*range(former.blank), *new, former.blank]])
+    with pytest.raises(WeightsError, match="weights of another scheme: scheme_sha256"):
+        ReaderState(replace(wider, alphabet="გ" + former.alphabet), CPU).start_from(tmp_path)
 
 
 def test_a_reader_of_another_alphabet_starts_from_russias_reader(tmp_path: Path) -> None:

@@ -59,6 +59,11 @@ def test_signs_of_other_scripts_come_from_fonts() -> None:
 
 
 @pytest.mark.parametrize("typeface", TYPEFACES)
+def test_no_sign_of_another_script_is_left_empty(typeface: str) -> None:
+    assert all(glyphs.mask(sign, 40, typeface=typeface).max() > 200 for sign in "京가あ")
+
+
+@pytest.mark.parametrize("typeface", TYPEFACES)
 def test_a_typeface_has_every_symbol_in_one_piece(typeface: str) -> None:
     masks = {symbol: glyphs.mask(symbol, 96, typeface=typeface) for symbol in SKELETON}
     assert set(masks) <= set(load_scheme("latin").alphabet)

@@ -16,7 +16,7 @@ from plate_nets.evaluation.reading_metrics import Share
 from plate_nets.networks.checkpoint import load_weights, read_weights
 from plate_nets.networks.country import CountryNet
 from plate_nets.networks.runtimes.torchscript import forward
-from training.checkpoint import TrainingState
+from training.checkpoint import TrainingState, widened
 from training.country.samples import NOT_KNOWN, CountryBatch, KnownPlate, Samples
 from training.loop import Trainer
 
@@ -45,11 +45,7 @@ def _widened(weights: Path) -> dict[str, Tensor]:
     known = min(len(read_weights(weights).get("head.2.bias", DESIGNS)), len(DESIGNS))
     former = CountryNet(known)
     load_weights(former, weights)
-    parameters = former.state_dict()
-    for name in ("head.2.weight", "head.2.bias"):
-        rows = parameters[name]
-        parameters[name] = torch.cat((rows, *[rows[CLASSES[UNKNOWN]][None]] * (len(DESIGNS) - known)))
-    return parameters
+    return widened(former, "head.2", known, CLASSES[UNKNOWN], len(DESIGNS) - known)
 
 
 class CountryTrainer(Trainer[TrainingState[CountryNet], CountryBatch, CountryBatch]):

@@ -1,5 +1,6 @@
 """The state of a training of the reader: STN and LPRNet, trained as one network."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -8,10 +9,11 @@ from torch import Tensor, nn
 from plate_nets.common.errors import WeightsError
 from plate_nets.contract import reader_network
 from plate_nets.countries import PlateScheme
+from plate_nets.countries.scheme import UNKNOWN
 from plate_nets.networks.checkpoint import load_weights, read_metadata, read_weights, scheme_marks
 from plate_nets.networks.lprnet import LPRNet
 from plate_nets.networks.stn import STN
-from training.checkpoint import DECAY, TrainingState
+from training.checkpoint import DECAY, TrainingState, widened
 
 ARCHITECTURE = "stn+lprnet/2"
 
@@ -49,17 +51,23 @@ class ReaderState(TrainingState[Reader]):
     def start_from(self, folder: Path, beside: Path | None = None) -> None:
         """Take over a reader of this alphabet from a folder: `stn.safetensors` and LPRNet's file; steps start at 0.
 
+        The file may lack the alphabet's last signs. A new one begins as `UNKNOWN`, which it was.
+
         An STN that serves another reader too is frozen: one that was trained for another alphabet, or that of the
         folder ``beside``.
 
         Raises:
             WeightsError: a file is missing, damaged, of another architecture or another scheme.
         """
-        stn = (beside or folder) / "stn.safetensors"
+        stn, weights = (beside or folder) / "stn.safetensors", folder / f"{reader_network(self.scheme)}.safetensors"
+        former = _former(self.scheme, weights)
+        lprnet, like = LPRNet(former.classes), former.index.get(UNKNOWN, former.blank)
+        load_weights(lprnet, weights, former)
+        parameters = widened(lprnet, "classes", former.blank, like, self.scheme.classes - former.classes)
         foreign = read_metadata(stn).get("scheme", self.scheme.trained_as) != self.scheme.trained_as
         for reader in (self.network, self.average):
-            load_weights(reader.stn, stn, None if foreign else self.scheme)
-            load_weights(reader.lprnet, folder / f"{reader_network(self.scheme)}.safetensors", self.scheme)
+            load_weights(reader.stn, stn, None if foreign else former)
+            reader.lprnet.load_state_dict(parameters)
             if foreign or beside is not None:
                 keep(reader)
 
@@ -82,6 +90,12 @@ class ReaderState(TrainingState[Reader]):
                 raise WeightsError(f"{folder}: weights of another network: {str(error).splitlines()[0]}") from error
             if {name.split(".")[0] for name in missing} != {"classes"}:
                 raise WeightsError(f"{folder}: weights of another network: they lack {', '.join(missing)}")
+
+
+def _former(scheme: PlateScheme, weights: Path) -> PlateScheme:
+    """The scheme with the alphabet of LPRNet's weights in a file, which may lack the last signs of today."""
+    known = len(read_weights(weights).get("classes.bias", range(scheme.classes))) - 1
+    return replace(scheme, alphabet=scheme.alphabet[:known])
 
 
 def keep(reader: Reader) -> None:

@@ -61,10 +61,13 @@ def drawn(sign: str, typeface: str, height: int) -> NDArray[np.uint8]:
         InputError: as `faces`.
     """
     known = faces(sign[0])
-    file, index = known[zlib.crc32(typeface.encode()) % len(known)]
-    font = ImageFont.truetype(file, _SIZE, index=index)
-    canvas = Image.new("L", (4 * _SIZE, 2 * _SIZE))
-    ImageDraw.Draw(canvas).text((_SIZE // 2, _SIZE // 2), sign, 255, font)
+    first = zlib.crc32(typeface.encode()) % len(known)
+    for file, index in (*known[first:], *known[:first]):
+        font = ImageFont.truetype(file, _SIZE, index=index)
+        canvas = Image.new("L", (4 * _SIZE, 2 * _SIZE))
+        ImageDraw.Draw(canvas).text((_SIZE // 2, _SIZE // 2), sign, 255, font)
+        if canvas.getbbox():  # NanumSquare lists Han signs that it leaves empty
+            break
     written = canvas.copy()
     left, top, right, bottom = canvas.getbbox() or (0, 0, 1, 1)
     if unicodedata.name(sign[0], "").startswith(_UNEVEN):
