@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Runs the wheel on ARM64 under qemu, as the cores of a Raspberry Pi 5: Debian's Python, and the aarch64 wheels of all
-# packages, in .tools/arm64 (900 MB). What reads in process must find in out/scene.jpg the texts that are found here.
+# packages, in out/arm64 (900 MB). What reads in process must find in out/scene.jpg the texts that are found here.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 tools/debian.sh qemu-user
-folder=$PWD/.tools/arm64
+folder=$PWD/out/arm64
 debian=$folder/debian apt=$folder/apt packages=$folder/packages
 wheel=$(ls -t dist/plate_nets-*.whl | head -1)
 
