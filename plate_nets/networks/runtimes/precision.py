@@ -51,6 +51,8 @@ with probabilities within `_SCORED`."""
 _TOLD = 0.02
 """The maximum change of the probability of a country or a colour. A guess."""
 _TRIALS = 2
+_WORTH = 0.9
+"""The share of the time so far that int8 may take at most: it needs more memory, and loads more slowly."""
 
 _log = logging.getLogger(__name__)
 
@@ -120,7 +122,11 @@ def _measured(candidate: Candidate, path: Path) -> Choice:
     native = native and is_faster("bfloat16")
     if ranges and not (native and is_faster("int8-bfloat16")):
         is_faster("int8")
-    return Choice(min(spent, key=spent.__getitem__), ", ".join(reasons))
+    fastest: Precision = "float32"
+    for precision, seconds in spent.items():
+        if seconds < (_WORTH if precision in INT8 else 1) * spent[fastest]:
+            fastest = precision
+    return Choice(fastest, ", ".join(reasons))
 
 
 def _seconds(run: Callable[[Any], Any], example: NDArray[Any]) -> float:

@@ -106,6 +106,17 @@ def test_layers_without_int8_use_bfloat16_if_that_is_fast(
     assert loaded == ["float32", "bfloat16", "int8" if emulated else "int8-bfloat16"]
 
 
+@pytest.mark.parametrize(("seconds", "wanted"), [(0.24, "bfloat16"), (0.2, "int8-bfloat16")])
+def test_int8_has_to_be_worth_it(
+    model_repository: Path, monkeypatch: pytest.MonkeyPatch, seconds: float, wanted: Precision
+) -> None:
+    taken = iter((1.0, 0.25, seconds))
+    monkeypatch.setattr(precision, "_seconds", lambda run, example: next(taken))
+    monkeypatch.setattr(precision, "has_bfloat16", lambda: True)
+    candidate = replace(CANDIDATES[LPRNET.name], load=lambda path, threads, wanted: np.copy, agree=lambda a, b: True)
+    assert precision._measured(candidate, file_of(model_repository, LPRNET.name)).precision == wanted
+
+
 def test_weights_that_do_not_agree_stay_in_float32(model_repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     candidate = replace(CANDIDATES[LPRNET.name], agree=lambda exact, short: False)
     monkeypatch.setattr(precision, "CANDIDATES", {LPRNET.name: candidate})
