@@ -3,11 +3,11 @@
 import contextlib
 import hashlib
 import queue
-import threading
 from base64 import b64decode
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from xml.etree.ElementTree import Element, fromstring
+
+from tests.local_http import LocalHttp, QuietHandler
 
 USER, PASSWORD = "watcher", "pass & word"
 MOTION = "tns1:RuleEngine/CellMotionDetector/Motion"
@@ -30,7 +30,7 @@ _MESSAGE = """<wsnt:NotificationMessage>
 <tt:SimpleItem Name="{name}" Value="{value}"/></tt:Data></tt:Message></wsnt:Message></wsnt:NotificationMessage>"""
 
 
-class OnvifDevice:
+class OnvifDevice(LocalHttp):
     """Answers on a port of loopback, until it is closed; ``ahead``: how wrong its clock is."""
 
     def __init__(self, ahead: timedelta = timedelta(days=-700), port: int = 0) -> None:
@@ -40,7 +40,7 @@ class OnvifDevice:
         self._nonces: set[bytes] = set()
         device = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class Handler(QuietHandler):
             def do_POST(self) -> None:
                 request = fromstring(self.rfile.read(int(self.headers["content-length"])))
                 status, body = device._answer(self.path, request)
@@ -51,13 +51,7 @@ class OnvifDevice:
                 self.end_headers()
                 self.wfile.write(content)
 
-            def log_message(self, format: str, *args: object) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
-        self.port = self._server.server_address[1]
-        self._thread = threading.Thread(target=self._server.serve_forever)
-        self._thread.start()
+        super().__init__(Handler, port)
 
     def url(self, password: str = "pass%20%26%20word") -> str:
         return f"http://{USER}:{password}@127.0.0.1:{self.port}/onvif/device_service"
@@ -65,11 +59,6 @@ class OnvifDevice:
     def send(self, topic: str = MOTION, name: str = "IsMotion", value: str = "true") -> None:
         """Report an alarm to whoever pulls next."""
         self._messages.put(_MESSAGE.format(topic=topic, name=name, value=value))
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
 
     def _answer(self, path: str, request: Element) -> tuple[int, str]:
         """The path and the envelope of a request -> the status and the body of the answer."""
