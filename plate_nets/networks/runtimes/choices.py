@@ -32,12 +32,13 @@ def choices_file(environ: Mapping[str, str] = os.environ) -> Path | None:
 
     None if it cannot be written.
     """
-    from platformdirs import user_cache_path  # imported here: a server names its stubs the file
-
-    named = environ.get(CHOICES_VARIABLE)
-    file = Path(named) if named else user_cache_path("plates", appauthor=False) / "precision"
     try:
-        if not named:
+        if named := environ.get(CHOICES_VARIABLE):
+            file = Path(named)
+        else:
+            from platformdirs import user_cache_path  # imported here: a server names its stubs the file
+
+            file = user_cache_path("plates", appauthor=False) / "precision"
             file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         file.open("ab").close()
     except OSError:
