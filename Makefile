@@ -20,7 +20,7 @@ PHOTO ?=
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: photo .venv/embedded.stamp $(IR) $(if $(PHOTO),,out/scene.jpg) ## set up, then read the demo picture, or yours: make demo PHOTO=car.jpg
@@ -141,6 +141,10 @@ image: $(if $(filter standin,$(BASE)),.venv/embedded.stamp) ## build the contain
 .PHONY: test-image
 test-image: .venv/all.stamp $(MODELS) out/scene.jpg ## build the image on a stand-in for NVIDIA's base, and run the served and fault tests against its container
 	@tools/engine.sh --install tools/test_image.sh
+
+.PHONY: arm64
+arm64: wheel out/scene.jpg ## read with the wheel on ARM64 under qemu, as on a Raspberry Pi 5: the texts must be those of this machine; 10 minutes
+	@tools/test_arm64.sh
 
 .PHONY: gpu-check
 gpu-check: DEVICE = gpu

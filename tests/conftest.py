@@ -9,6 +9,8 @@ from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads spin while they wait, so two are slower
 os.environ.setdefault("PLATES_PRECISION", "float32")  # the same answers on every processor
+os.environ.setdefault("PLATES_PRECISION_CHOICES", os.devnull)  # not the user's
+os.environ.setdefault("PLATES_YOLO_THREADS", "1")  # one number of threads to prepare for, a second less for each start
 
 import hypothesis
 import pytest
@@ -16,6 +18,7 @@ import pytest
 from plate_nets.cli.options import DETAIL_VARIABLE, SCHEME_VARIABLE
 from plate_nets.client import parse_url
 from plate_nets.common.control_key import KEY_VARIABLE
+from plate_nets.recognition.local import LocalReader
 from plate_nets.triton.server import EmbeddedTriton
 from tests.container import IMAGE, Container, deployed
 from tests.fakes import triton
@@ -116,6 +119,12 @@ def served() -> Iterator[Served]:
             _running.append(server)
             yield Served(server.http_url, server.grpc_url, server.control_key)
             _running.clear()
+
+
+@pytest.fixture(scope="session")
+def reader() -> LocalReader:
+    """A reader of the world in this process."""
+    return LocalReader(threads=1)
 
 
 @pytest.fixture(scope="session")

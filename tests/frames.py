@@ -44,7 +44,7 @@ def compose(h: int, w: int, plates: Iterable[Placed] = (), seed: int = 0) -> Fra
 def hard_to_read(frame: Frame) -> Frame:
     """A frame of 480x640 that looks distant and out of focus: readers are not sure of its plates."""
     small = cv2.resize(frame, None, fx=0.3, fy=0.3, interpolation=cv2.INTER_AREA)
-    return np.asarray(cv2.GaussianBlur(small, (0, 0), 1.2), np.uint8)
+    return np.asarray(cv2.GaussianBlur(small, (0, 0), 1.25), np.uint8)
 
 
 def encode(frame: Frame, suffix: str = ".png") -> bytes:

@@ -3,7 +3,8 @@
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from tests.local_http import LocalHttp, QuietHandler
 
 
 @dataclass(frozen=True)
@@ -15,7 +16,7 @@ class Received:
     body: bytes
 
 
-class Receiver:
+class Receiver(LocalHttp):
     """Answers each POST with the next of ``answers`` while there are any, then with 204."""
 
     def __init__(self, port: int = 0) -> None:
@@ -26,7 +27,7 @@ class Receiver:
         self._changed = threading.Condition()
         receiver = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class Handler(QuietHandler):
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["content-length"]))
                 code = receiver.answers.pop(0) if receiver.answers else 204
@@ -40,13 +41,7 @@ class Receiver:
                     self.send_header(name, value)
                 self.end_headers()
 
-            def log_message(self, format: str, *args: object) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
-        self.port = self._server.server_address[1]
-        self._thread = threading.Thread(target=self._server.serve_forever)
-        self._thread.start()
+        super().__init__(Handler, port)
 
     @property
     def url(self) -> str:
@@ -57,8 +52,3 @@ class Receiver:
         with self._changed:
             assert self._changed.wait_for(lambda: len(self.received) >= count, seconds), len(self.received)
             return list(self.received)
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from zoneinfo import ZoneInfo
 
+from plate_nets.cameras.alarms import CameraAlarms
+from plate_nets.cameras.asked import AskedReading
 from plate_nets.cameras.camera_status import CameraStatus
 from plate_nets.cameras.capture import Capture, CaptureSettings
 from plate_nets.cameras.cars import Car, CarEvents
@@ -78,6 +80,7 @@ class Analysis:
         notice: Callable[[str], None],
     ) -> None:
         self.camera = camera
+        self.asked = AskedReading()
         self.error: Exception | None = None
         """The error that ended it before its source did; None without one."""
         self._settings = settings
@@ -117,6 +120,9 @@ class Analysis:
             else Capture(camera.address, capturing, notice)
         )
         self._reading = FrameReading(camera, settings, reader, self._capture.handover, notice, self._stop)
+        self._alarms = (
+            CameraAlarms(camera.id, camera.onvif, self.asked.ask, notice, self._stop) if camera.onvif else None
+        )
         self._thread = LastingThread(
             f"camera {camera.id}",
             self._take_one,
@@ -129,6 +135,8 @@ class Analysis:
         """Open the source and begin."""
         self._capture.start()
         self._thread.start()
+        if self._alarms:
+            self._alarms.start()
 
     def stop(self) -> None:
         """Request the end; the final events of the cars in view still come."""
@@ -201,7 +209,7 @@ class Analysis:
     def _analyse(self, frame: VideoFrame) -> None:
         scene: Scene | None = None
         cars = self._follow(frame)
-        if self._gate is None or self._gate.passes(frame):
+        if self._is_due(frame):
             with self._turns.turn():
                 frame = self._capture.handover.newer(frame)
                 events = cars.cut() if self._cuts.at(frame.luma()) else []
@@ -224,10 +232,20 @@ class Analysis:
         self._newest = frame.arrived
         self._analysed.add()
         events = self._emit(events)
+        if scene and self.asked.is_wanted and self.asked.is_over(frame.time, cars.cars):
+            if self.camera.read == "on_trigger":
+                events += self._emit(cars.cut())
+            self.asked.answer()
+        self.asked.forget(cars.cars)
         if self._on_frame:
             found, seen = (scene.plates, scene.vehicles) if scene else (None, ())
             in_view = tuple(replace(car, box=frame.stretch.box_to_own(car.box)) for car in cars.cars)
             self._on_frame(AnalysedFrame(self.camera.id, frame, found, in_view, events, seen))
+
+    def _is_due(self, frame: VideoFrame) -> bool:
+        """Whether to read a frame: something moves, or somebody asks."""
+        moves = self._gate is None or self._gate.passes(frame)
+        return self.asked.is_wanted or (moves and self.camera.read == "always")
 
     def _follow(self, frame: VideoFrame) -> CarEvents:
         """The cars in frames like this one, in square pixels.
@@ -281,6 +299,7 @@ class Analysis:
                         self._notice(str(error))
                     self._sink_fault = str(error)
             self._events += 1
+            self.asked.note(event)
             self._deliver(event)
             emitted.append(event)
         return emitted

@@ -21,9 +21,9 @@ class CameraStatus:
     read: int
     """Pictures decoded; with two streams, those of the large one that came."""
     analysed: int
-    """Frames that were read, or without motion."""
+    """Frames that were read, or did not have to be."""
     unmoved: int
-    """Frames without motion."""
+    """Frames that were not read, because nothing moved or nobody asked for them."""
     dropped: int
     """Frames of a live source that were replaced by a newer one."""
     failed: int

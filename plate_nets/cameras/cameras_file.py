@@ -6,11 +6,12 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from plate_nets.cameras.fusion import FusionSettings
+from plate_nets.cameras.option_settings import AllCameras
 from plate_nets.cameras.pictures import PictureSettings
 from plate_nets.cameras.settings import CameraSettings, WatcherSettings
 from plate_nets.cameras.stay import CarSettings
@@ -25,7 +26,6 @@ from plate_nets.events.sinks.settings import SinkSettings
 from plate_nets.types import Detail
 
 SUFFIXES = frozenset((".yaml", ".yml"))
-OUTBOX = Path("plates-outbox.sqlite")
 
 _MOST_MB = 1 << 20
 _DAY = 86_400
@@ -35,7 +35,7 @@ _VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 
 @dataclass(frozen=True)
-class WatchPlan:
+class WatchPlan(AllCameras):
     """What to watch, and what to do with the events. Paths are relative to the current folder."""
 
     __pydantic_config__: ClassVar = {"extra": "forbid"}
@@ -44,37 +44,18 @@ class WatchPlan:
     """The cameras, see below."""
     watch_lists: tuple[Path, ...] = ()
     """CSV files with at least the columns `plate` and `label`."""
-    sinks: tuple[SinkSettings, ...] = ()
+    sinks: tuple[Annotated[SinkSettings, Field(discriminator="type")], ...] = ()
     """Where events go, see below."""
-    outbox: Path = OUTBOX
-    """SQLite file that keeps events until every sink has them."""
     outbox_mb: float = MAX_BYTES / (1 << 20)
     """The largest size of the outbox in megabytes."""
     memory: float = 60.0
     """Seconds for which a car that is gone keeps its id."""
-    sure: float = FusionSettings.sure
-    """The threshold of events: how probable a text must be, 0 to 1."""
-    unread: bool = False
-    """Whether cars without a certain text get an event."""
-    pictures: Path | None = None
-    """Folder for the best plate, frame and vehicle of each event."""
-    blur: bool = False
-    """Whether to make plates unreadable in all pictures, except those on a watch list."""
-    blur_vehicles: bool = False
-    """Whether to make whole vehicles unrecognizable in all pictures, except those whose plates are on a watch list;
-    also turns on `vehicles`."""
     vehicles: bool = False
     """Whether to find vehicles."""
     detail: Detail | None = None
     """How closely to look at pictures: `fast`, `balanced` or `far`; by default that of `PLATES_YOLO_DETAIL`."""
-    thorough: bool = False
-    """Whether to look at every frame as a whole and read every plate in it, even if that tells nothing new."""
-    hash: bool = False
-    """Whether to replace texts by salted hashes."""
     keep_days: float | None = None
     """Days after which pictures are deleted; events stay."""
-    keep_mb: float | None = None
-    """The largest size of all pictures together in megabytes; beyond it, the oldest are deleted."""
 
     def __post_init__(self) -> None:
         if not 0 < self.outbox_mb <= _MOST_MB:

@@ -5,12 +5,14 @@ from contextlib import contextmanager
 from typing import Any
 
 from paho.mqtt.client import Client, MQTTMessage
-from paho.mqtt.enums import CallbackAPIVersion
 from paho.mqtt.reasoncodes import ReasonCode
 
 from plate_nets.events.sinks.broker import Broker
+from plate_nets.events.sinks.mqtt_connection import QOS, MqttClient
 
 _LONGEST_PAUSE = 30
+_LONGEST = 1 << 20
+"""Bytes of a packet; a message with the path of a car that was long in sight has some ten thousand."""
 
 
 @contextmanager
@@ -31,19 +33,16 @@ def events_of_frigate(broker: Broker, take: Callable[[bytes], None], notice: Cal
         if reason.is_failure:
             say(f"refuses: {reason}")
         else:
-            client.subscribe(f"{broker.topic}/events", qos=1)
+            client.subscribe(f"{broker.topic}/events", QOS)
             say(f"connected, waits for {broker.topic}/events")
 
     def disconnected(*_: Any) -> None:
         say("connection lost; trying again")
 
-    client = Client(CallbackAPIVersion.VERSION2)
-    client.reconnect_delay_set(1, _LONGEST_PAUSE)
-    broker.prepare(client)
-
     def received(client: Client, data: object, message: MQTTMessage) -> None:
         take(bytes(message.payload))
 
+    client = MqttClient(broker, _LONGEST_PAUSE, _LONGEST)
     client.on_connect, client.on_disconnect, client.on_message = connected, disconnected, received
     client.on_connect_fail = lambda *_: say("no answer; trying again")
     client.connect_async(broker.host, broker.port)
@@ -52,5 +51,4 @@ def events_of_frigate(broker: Broker, take: Callable[[bytes], None], notice: Cal
         yield
     finally:
         client.on_disconnect = None
-        client.disconnect()
-        client.loop_stop()
+        client.end()

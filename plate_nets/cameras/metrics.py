@@ -57,7 +57,7 @@ class WatchStatus(Collector):
         )
         yield counter("pictures_read", "Pictures decoded", "read")
         yield counter("frames_analysed", "Frames read, or found to be without motion", "analysed")
-        yield counter("frames_unmoved", "Frames without motion", "unmoved")
+        yield counter("frames_unmoved", "Frames not read: nothing moved, or nobody asked", "unmoved")
         yield counter("frames_dropped", "Frames replaced by a newer one", "dropped")
         yield counter("frames_failed", "Frames that the reader refused or failed to read", "failed")
         yield counter("reconnections", "How often the source came back online", "reconnections")

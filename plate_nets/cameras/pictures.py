@@ -145,6 +145,17 @@ def write_picture(path: Path, picture: bytes) -> None:
         raise SinkError(f"pictures: {path.name}: {error.strerror}") from error
 
 
+def with_frame(event: PlateEvent, picture: bytes, folder: Path) -> PlateEvent:
+    """Write the whole picture of an event, a JPEG -> the event with its name.
+
+    Raises:
+        SinkError: it cannot be written.
+    """
+    name = f"{event.camera_id}/{event.first_seen:%Y-%m-%d}/{event.id}_frame.jpg"
+    write_picture(folder / name, picture)
+    return replace(event, images=Images(frame=name))
+
+
 class Retention:
     """Deletes pictures by age and size, at most once a minute. Thread-safe."""
 

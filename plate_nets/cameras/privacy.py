@@ -26,12 +26,14 @@ def is_hash(text: str) -> bool:
 
 def without_texts(event: PlateEvent, salt: bytes) -> PlateEvent:
     """An event -> the same with hashes instead of texts, and without the probabilities of their characters."""
+    own = event.own_reading
     return replace(
         event,
         plate=hash_text(event.plate, salt),
         reading=hash_text(event.reading, salt),
         characters=(),
         candidates=tuple(replace(other, plate=hash_text(other.plate, salt)) for other in event.candidates),
+        own_reading=own and replace(own, name=hash_text(own.name, salt)),
         region=replace(event.region, subject=None),
         watch=tuple(replace(match, entry=hash_text(match.entry, salt), label="") for match in event.watch),
     )

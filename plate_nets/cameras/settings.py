@@ -3,10 +3,9 @@
 import re
 from collections import Counter
 from dataclasses import dataclass, field
-from datetime import datetime
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, ClassVar, get_args
+from typing import Annotated, ClassVar, Literal, get_args
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BeforeValidator, Discriminator, Tag
@@ -14,11 +13,13 @@ from pydantic import BeforeValidator, Discriminator, Tag
 from plate_nets.cameras.address import SourceAddress, parse_source
 from plate_nets.cameras.fields import Deinterlace
 from plate_nets.cameras.gate import GateSettings
+from plate_nets.cameras.option_settings import EachCamera
 from plate_nets.cameras.pictures import PictureSettings
 from plate_nets.cameras.regions import Polygon, crosses_itself
 from plate_nets.cameras.stay import CarSettings
 from plate_nets.cameras.watch_lists import WatchList
 from plate_nets.common.errors import InputError
+from plate_nets.common.http_address import http_address
 from plate_nets.common.intake.table import excerpt
 from plate_nets.countries import PlateScheme
 from plate_nets.recognition.square_pixels import parse_aspect
@@ -72,7 +73,7 @@ Include = Annotated[Annotated[ZoneSettings, Tag("zone")] | Annotated[Polygon, Ta
 
 
 @dataclass(frozen=True)
-class CameraSettings:
+class CameraSettings(EachCamera):
     """A source and how to watch it.
 
     Raises:
@@ -85,12 +86,6 @@ class CameraSettings:
     """A video file, a folder of pictures, an ``rtsp://`` or ``http://`` stream, or ``/dev/video*``."""
     id: str = ""
     """1 to 64 letters, digits, ``.``, ``_`` and ``-``; by default made from the source."""
-    fps: float | None = None
-    """The highest number of frames per second to analyse; by default 10 for a live source, all for a file."""
-    start: datetime | None = None
-    """When the first picture was taken, with its offset from UTC; by default its arrival."""
-    zone: str = "UTC"
-    """The time zone of ``timestamp_local``, such as ``Europe/Moscow``."""
     include: tuple[Include, ...] = ()
     """Polygons; only plates whose centre is in one of them count. Each is a list of points, or a zone with a ``name``
     (as for ``id``) and a ``polygon`` (up to 500 points; its sides do not cross); by default everywhere."""
@@ -100,6 +95,10 @@ class CameraSettings:
     """The height of the smallest plate that counts, in pixels."""
     lines: tuple[LineSettings, ...] = ()
     """Lines whose crossing an event notes: ``name``, ``start``, ``end``."""
+    read: Literal["always", "on_trigger"] = "always"
+    """When to read a live source: ``always``, or ``on_trigger``, only when it is asked for."""
+    onvif: str | None = field(default=None, repr=False)
+    """The address of the camera's ONVIF device service; its alarms of motion and vehicles let it be read."""
     motion_gate: bool | None = None
     """Whether to leave out frames without motion; by default true for live sources."""
     silence: float = 2.0
@@ -134,6 +133,13 @@ class CameraSettings:
             self._refuse("silence", "0.5 to 3600 s", self.silence)
         if not self.least_height >= 0:
             self._refuse("least_height", "0 px or more", self.least_height)
+        if self.onvif is not None:
+            try:
+                http_address("onvif", self.onvif)
+            except InputError as error:
+                raise InputError(f"camera {self.id}: {error}") from error
+        if self.read == "on_trigger" and not address.live:
+            self._refuse("read", "always, for a source that is no live one", self.read)
         if self.deinterlace not in get_args(Deinterlace):
             self._refuse("deinterlace", "auto, on or off", self.deinterlace)
         if self.aspect is not None:
@@ -178,7 +184,7 @@ class CameraSettings:
     @property
     def gated(self) -> bool:
         """Whether to skip frames without motion."""
-        return self.address.live if self.motion_gate is None else self.motion_gate
+        return self.read == "always" and (self.address.live if self.motion_gate is None else self.motion_gate)
 
     @property
     def shape(self) -> Fraction | None:

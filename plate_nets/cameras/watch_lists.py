@@ -131,6 +131,18 @@ def matches(
     return tuple(sorted(found, key=lambda match: (-match.probability, match.distance, match.list, match.entry)))
 
 
+def matches_of_text(
+    lists: Sequence[WatchList], text: str, score: float, camera: str, moment: datetime
+) -> tuple[WatchMatch, ...]:
+    """A text of another reader, and how sure it is -> the entries with this text that are valid then and there."""
+    return tuple(
+        WatchMatch(watch_list.name, plate, watch_list.entries[plate].label, score, 0)
+        for watch_list in lists
+        for plate in _near(watch_list.entries, [text], 0)
+        if watch_list.entries[plate].is_valid(camera, moment)
+    )
+
+
 def near_entries(
     entries: Mapping[str, ListEntry], text: str, scheme: PlateScheme, settings: WatchSettings = WatchSettings()
 ) -> list[Near]:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from plate_nets.cameras.analysis import AnalysedFrame, Analysis
+from plate_nets.cameras.asked import ASKED_SECONDS, Answer
 from plate_nets.cameras.camera_status import CameraStatus
 from plate_nets.cameras.pictures import Retention
 from plate_nets.cameras.settings import CameraSettings, WatcherSettings
@@ -116,6 +117,21 @@ class Watcher(Closing):
     def at_work(self) -> dict[str, bool]:
         """Whether pictures come, by the cameras' ids."""
         return {each.camera_id: each.is_at_work for each in self.status()}
+
+    def read(self, camera: str, seconds: float = ASKED_SECONDS) -> Answer:
+        """Read the next second of a camera, and up to so many until the texts are certain -> the cars in it.
+
+        Raises:
+            InputError: no camera has this id.
+            SourceError: it sends no pictures.
+        """
+        for each in self._cameras:
+            if each.camera.id == camera:
+                status = each.status()
+                if status.state not in ("connecting", "online"):
+                    raise SourceError(f"camera {camera}: {status.state}: {status.cause or 'it sends no pictures'}")
+                return each.asked.ask(seconds)
+        raise InputError(f"camera: expected the id of one that is watched, got {camera[:64]!r}")
 
     def stop(self) -> None:
         """Request the end; the iterator still yields the events of the cars in view."""

@@ -1,8 +1,9 @@
 """`plates batch`: reads the plates of a million photos into Parquet."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,7 +16,11 @@ from plate_nets.cli.readers import frame_limits, local_settings
 from plate_nets.triton.backend.quota import usable_cores
 
 if TYPE_CHECKING:
-    from plate_nets.batch.work import ShardDone
+    from plate_nets.batch.manifest import Part
+    from plate_nets.batch.readers import ReaderSettings
+    from plate_nets.batch.storage import Folder
+    from plate_nets.batch.verification import Verification
+    from plate_nets.batch.work import Job, ShardDone
 
 INCOMPLETE = 1
 
@@ -67,16 +72,13 @@ def batch(
 
     Exit code: 0 if every photo is there once, 1 if --verify finds that one is not, 2 if the batch cannot continue.
     """
-    from plate_nets.batch.batch import at_work_in, begin, finish
     from plate_nets.batch.engines import local, on_ray
     from plate_nets.batch.manifest import Part
     from plate_nets.batch.readers import ReaderSettings
-    from plate_nets.batch.sources import FolderSource, find_source
     from plate_nets.batch.storage import Folder
     from plate_nets.batch.verification import verify
 
     check_detail(detail, url)
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
     folder, own = Folder(out), Part(part, parts)
     note = ""
     if not check:
@@ -85,35 +87,50 @@ def batch(
             settings["detection"] = replace(settings["detection"], detail=detail)
         cores = usable_cores()
         workers = workers or cores
-        reader = ReaderSettings(
-            tuple(url or ()),
-            protocol,
-            timeout,
-            scheme,
-            max(1, cores // workers),
-            sure,
-            vehicles,
-            **settings,
-        )
-        with at_work_in(folder, own):
-            with console.status("Waiting for part 0 to list the photos" if part else "Listing the photos"):
-                photos = find_source(source, column)
-                job = begin(photos, source, column, folder, reader, shard_size, own)
-            if isinstance(photos, FolderSource):
-                note = photos.left_out.note()
-            shards = job.manifest.missing(folder.names(), own)
-            console.print(
-                f"{counted(job.manifest.photos, 'photo')} in {counted(job.manifest.shards, 'shard')}, "
-                f"{len(shards)} of them to do",
-                markup=False,
-            )
-            if shards:
-                run = (
-                    local(job, shards, workers) if engine is Engine.local else on_ray(job, shards, workers, ray_address)
-                )
-                _show(run, len(shards), console)
-            finish(job)
+        threads = max(1, cores // workers)
+        reader = ReaderSettings(tuple(url or ()), protocol, timeout, scheme, threads, sure, vehicles, **settings)
+        run = partial(local, workers=workers)
+        if engine is Engine.ray:
+            run = partial(on_ray, workers=workers, address=ray_address)
+        note = _read(source, column, folder, reader, shard_size, own, run)
     counts = verify(folder, own)
+    _tell(counts, out, note)
+    if not counts.complete:
+        raise typer.Exit(INCOMPLETE)
+
+
+def _read(
+    source: str,
+    column: str,
+    folder: "Folder",
+    reader: "ReaderSettings",
+    shard_size: int | None,
+    part: "Part",
+    run: "Callable[[Job, Sequence[int]], Iterable[ShardDone]]",
+) -> str:
+    """Read the shards of a part that are missing -> a note about the files that are no photos."""
+    from plate_nets.batch.batch import at_work_in, begin, finish
+    from plate_nets.batch.sources import FolderSource, find_source
+
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    with at_work_in(folder, part):
+        with console.status("Waiting for part 0 to list the photos" if part.number else "Listing the photos"):
+            photos = find_source(source, column)
+            job = begin(photos, source, column, folder, reader, shard_size, part)
+        shards = job.manifest.missing(folder.names(), part)
+        console.print(
+            f"{counted(job.manifest.photos, 'photo')} in {counted(job.manifest.shards, 'shard')}, "
+            f"{len(shards)} of them to do",
+            markup=False,
+        )
+        if shards:
+            _show(run(job, shards), len(shards), console)
+        finish(job)
+    return photos.left_out.note() if isinstance(photos, FolderSource) else ""
+
+
+def _tell(counts: "Verification", out: str, note: str) -> None:
+    """Print what a folder holds and lacks."""
     typer.echo(f"{counts.rows} of {counted(counts.photos, 'photo')}, {counted(counts.plates, 'plate')}")
     for code, count in sorted(counts.errors.items()):
         typer.echo(f"{counted(count, 'photo')} failed: {code}")
@@ -125,7 +142,6 @@ def batch(
             f"{counts.unknown} not listed",
             err=True,
         )
-        raise typer.Exit(INCOMPLETE)
 
 
 def _show(run: Iterable["ShardDone"], total: int, console: Console) -> None:

@@ -13,7 +13,7 @@ from rich.progress import Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from plate_nets.cli.options import Local, Schemes, Urls, use_schemes
-from plate_nets.cli.readers import video_reader
+from plate_nets.cli.readers import open_reader
 from plate_nets.common.errors import ServerUnavailable, SourceError
 from plate_nets.common.extras import needs
 from plate_nets.types import Frame
@@ -42,9 +42,7 @@ def compare(
             metavar="URL",
         ),
     ],
-    out: Annotated[Path, typer.Option(help="Folder for the page and its pictures.", file_okay=False)] = Path(
-        "comparison"
-    ),
+    out: Annotated[Path, typer.Option(help="Folder for the page and its pictures.", file_okay=False)] = OUT,
     every: Annotated[float, typer.Option(help="Seconds of a video between two pictures.", min=0.04)] = 1.0,
     minutes: Annotated[float | None, typer.Option(help="How long to compare. Default: to the end.", min=0.01)] = None,
     url: Urls = None,
@@ -69,7 +67,7 @@ def compare(
     terminal = Console(stderr=True, highlight=False)
     with ExitStack() as stack:
         asked = {each: stack.enter_context(OtherReader(each, os.environ.get(TOKEN_VARIABLE, ""))) for each in others}
-        reader = stack.enter_context(video_reader(local, url, "grpc", _TIMEOUT, None, None, use_schemes(scheme)))
+        reader = stack.enter_context(open_reader(local, url, "grpc", _TIMEOUT, None, None, use_schemes(scheme)))
         columns = (TextColumn("{task.completed} pictures compared"), TimeElapsedColumn())
         bar = stack.enter_context(Progress(*columns, console=terminal, transient=True))
         task = bar.add_task("", total=None)

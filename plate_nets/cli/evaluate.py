@@ -1,19 +1,16 @@
 """`plates evaluate`: how well the plates of a labelled folder are found and read."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
-from rich.console import Console
-from rich.progress import track
 
 from plate_nets.cli.evaluate_video import RATES, evaluate_video
 from plate_nets.cli.options import Schemes
-from plate_nets.cli.output import counted, write_figures
 from plate_nets.common.errors import InputError
 from plate_nets.common.extras import needs
 from plate_nets.countries import DEFAULT_SCHEMES, MAIN_SCHEME, PlateScheme, joined, load_schemes
@@ -95,97 +92,55 @@ def evaluate(
     many are right, wrong, missed or duplicate, how early they come, and how well the tracks follow the cars (IDF1).
     """
     if video is not None:
-        with needs("evaluate", "an evaluation"):
-            from plate_nets.recognition.local import LocalReader
         schemes = load_schemes(DEFAULT_SCHEMES if scheme is None else scheme)
-        reader = LocalReader(scheme=schemes, runtime=runtime)
-        evaluate_video(video, truth, rates, joined(schemes), reader, json_file, evidence)
+        evaluate_video(video, truth, rates, schemes, runtime, json_file, evidence)
         return
     if dataset is None:
         raise InputError("plates evaluate needs a folder with images/ and labels.csv, or --video CLIP")
     with needs("evaluate", "an evaluation"):
-        from plate_nets.evaluation.calibration import reliability
+        from plate_nets.cli.evaluate_degraded import report_degraded
+        from plate_nets.cli.evaluate_photos import Judging, report_photos
         from plate_nets.evaluation.dataset import load_dataset
-        from plate_nets.evaluation.evaluate import (
-            evaluate_detected,
-            evaluate_given,
-            pictures_below,
-            read_plate_free,
-        )
-        from plate_nets.evaluation.reading_metrics import threshold_trade, withdraw_unsure
-        from plate_nets.evaluation.report import TRADE_THRESHOLDS, PlateFree, figures, print_figures, save_curves
-        from plate_nets.evaluation.sheet import save_sheet
+        from plate_nets.evaluation.evaluate import pictures_below
         from plate_nets.recognition.detection import DetectionSettings
         from plate_nets.recognition.local import LocalReader
     if curves is not None:
         with needs("evaluate", "--curves"):
             import matplotlib  # noqa: F401  before the work, not after it
 
-    console = Console(stderr=str(json_file) == "-")
-    progress = partial(track, console=Console(stderr=True), transient=True)
     usual = MAIN_SCHEME if networks else DEFAULT_SCHEMES  # another reader in the folder takes the place of the main one
     schemes = load_schemes(usual if scheme is None else scheme)
-    plates = joined(schemes)
     labelled = load_dataset(dataset, strict=strict)
-    photos = list(labelled.photos())
-    settings = DetectionSettings()
-    least_score = settings.score_threshold
+    every_text = DecodingSettings(sure=0.0)
     if degrade:
-        from plate_nets.cli.evaluate_degraded import report_degraded
-
-        every_text = LocalReader(scheme=schemes, runtime=runtime, decoding=DecodingSettings(sure=0.0))
-        report_degraded(labelled, every_text, sure, quick, json_file, curves)
+        reader = LocalReader(scheme=schemes, runtime=runtime, decoding=every_text)
+        report_degraded(labelled, reader, sure, quick, json_file, curves)
         return
     free_pictures = pictures_below(plate_free) if plate_free else []
-    margin = settings.crop_margin if margin is None else margin
-    long_side = settings.long_side if long_side is None else long_side
-    # The reader returns every box and text that the curves need; the default results are selected from them.
+    settings = DetectionSettings()
     reader = LocalReader(
         scheme=schemes,
         runtime=runtime,
-        detection=DetectionSettings(long_side=long_side, crop_margin=margin, score_threshold=CURVES_FROM),
-        decoding=DecodingSettings(sure=0.0),
+        detection=replace(
+            settings,
+            crop_margin=settings.crop_margin if margin is None else margin,
+            long_side=settings.long_side if long_side is None else long_side,
+            score_threshold=CURVES_FROM,
+        ),
+        decoding=every_text,
         networks=partial(_with_readers_of, networks, schemes) if networks else None,
     )
-    keep_crops = worst is not None
-    if boxes is BoxSource.given:
-        outcome = evaluate_given(
-            progress(photos, "reading"), reader.cut, reader.read_crops, plates, keep_crops=keep_crops
-        )
-    else:
-        outcome = evaluate_detected(
-            progress(photos, "finding and reading"),
-            reader.cut,
-            reader.read,
-            plates,
-            least_score,
-            keep_crops=keep_crops,
-        )
-    free: PlateFree | None = None
-    found, free_faults = read_plate_free(progress(free_pictures, "plate-free"), reader.read, strict=strict)
-    if found:
-        readings = [[plate.reading for plate in each if plate.score >= least_score] for each in found]
-        texts = (sum(bool(each.text) and each.confidence >= sure for each in picture) for picture in readings)
-        free = PlateFree(tuple(map(len, readings)), tuple(texts))
-    trade, bins = threshold_trade(outcome.plates, TRADE_THRESHOLDS), reliability(outcome.plates)
-    outcome.plates = withdraw_unsure(outcome.plates, sure)
-    values = figures(outcome, least_score, free)
-    print_figures(console, values, trade, bins)
-    for thing, faults in (("row", labelled.faults), ("plate-free picture", free_faults)):
-        if faults:
-            first = ", ".join(map(str, faults[:5]))
-            console.print(f"{counted(len(faults), thing)} left out: {first}", markup=False, soft_wrap=True)
-    write_figures(json_file, values)
-    if worst is not None:
-        chosen = [index for index, plate in enumerate(outcome.plates) if not plate.exact]
-        chosen.sort(key=lambda index: not outcome.plates[index].wrong)  # wrong texts first
-        if chosen:
-            crops = np.concatenate([outcome.crops[index] for index in chosen])
-            save_sheet(worst / "worst.png", [outcome.plates[index] for index in chosen], crops)
-            console.print(f"{counted(len(chosen), 'plate')} not read exactly: {worst / 'worst.png'}", soft_wrap=True)
-    if curves is not None:
-        save_curves(curves, outcome.pictures, trade, bins, least_score)
-        console.print(f"curves: {curves}", soft_wrap=True)
+    report_photos(
+        labelled,
+        free_pictures,
+        reader,
+        Judging(joined(schemes), sure, settings.score_threshold),
+        detected=boxes is BoxSource.detected,
+        strict=strict,
+        json_file=json_file,
+        worst=worst,
+        curves=curves,
+    )
 
 
 def _with_readers_of(folder: Path, schemes: Sequence[PlateScheme]) -> Networks:

@@ -1,7 +1,8 @@
 """`plates evaluate --video`: how well events match the cars of clips."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Console
 from rich.progress import Progress
@@ -9,10 +10,8 @@ from rich.progress import Progress
 from plate_nets.cli.output import write_figures
 from plate_nets.common.errors import InputError
 from plate_nets.common.extras import needs
-from plate_nets.countries import PlateScheme
-
-if TYPE_CHECKING:
-    from plate_nets.recognition.local import LocalReader
+from plate_nets.countries import PlateScheme, joined
+from plate_nets.networks.runtimes.networks import Runtime
 
 RATES = "all,5"
 """Default frames per second to evaluate."""
@@ -22,12 +21,14 @@ def evaluate_video(
     video: Path,
     truth: Path | None,
     rates: str,
-    scheme: PlateScheme,
-    reader: "LocalReader",
+    schemes: Sequence[PlateScheme],
+    runtime: Runtime,
     json_file: Path | None,
     evidence: Path | None,
 ) -> None:
     """Read each frame that one of the rates takes, once, and judge the events of the clips at each rate."""
+    with needs("evaluate", "an evaluation"):
+        from plate_nets.recognition.local import LocalReader
     with needs("watch", "--video"):
         import av  # noqa: F401  it belongs to another extra, whose name the error must give
 
@@ -37,6 +38,7 @@ def evaluate_video(
         from plate_nets.evaluation.evidence import evidence_path, stored_or_read
         from plate_nets.evaluation.video import VideoOutcome, fused_shares, judge
         from plate_nets.evaluation.video_report import print_video, video_figures
+    scheme, reader = joined(schemes), LocalReader(scheme=schemes, runtime=runtime)
     console = Console(stderr=str(json_file) == "-")
     outcomes = {name: VideoOutcome() for name in map(str.strip, rates.split(","))}
     speeds = {name: _rate(name) for name in outcomes}

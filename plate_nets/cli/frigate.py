@@ -2,30 +2,31 @@
 
 import time
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 
 from plate_nets.cli.options import (
     Details,
-    Jsonl,
     KeepDays,
     Local,
     ModelRepository,
+    Notify,
     Schemes,
     Timeout,
     Urls,
     use_detail,
     use_schemes,
 )
-from plate_nets.cli.readers import video_reader
+from plate_nets.cli.readers import open_reader
+from plate_nets.cli.setting_options import options_of
 from plate_nets.cli.signals import ended_by_signal
 from plate_nets.cli.watch_status import event_line
 from plate_nets.common.extras import needs
 from plate_nets.countries import default_schemes, joined
+from plate_nets.events.sinks.settings import JsonlSettings, SqliteSettings, messages, sinks_at
 
 if TYPE_CHECKING:
     from plate_nets.events.event import PlateEvent
@@ -35,6 +36,7 @@ _SECONDS = 0.5
 """How soon the end of the command is noticed."""
 
 
+@options_of(JsonlSettings, SqliteSettings)
 def frigate(
     server: Annotated[str, typer.Argument(metavar="FRIGATE", help="Frigate's address, such as http://frigate:5000.")],
     mqtt: Annotated[
@@ -47,15 +49,7 @@ def frigate(
     save_events: Annotated[
         Path | None, typer.Option(help="Save the picture of each event to this folder.", file_okay=False)
     ] = None,
-    jsonl: Jsonl = None,
-    sqlite: Annotated[
-        Path | None,
-        typer.Option(help="Keep the events in this SQLite file, for `plates web --events`.", dir_okay=False),
-    ] = None,
-    notify: Annotated[
-        list[str] | None,
-        typer.Option(help="Send a message for each event to this address of apprise. Repeatable."),
-    ] = None,
+    notify: Notify = None,
     keep_days: KeepDays = None,
     outbox: Annotated[
         Path, typer.Option(help="SQLite file that keeps events until every sink has them.", dir_okay=False)
@@ -66,6 +60,7 @@ def frigate(
     detail: Details = None,
     timeout: Timeout = 30.0,
     model_repository: ModelRepository = None,
+    **options: Any,
 ) -> None:
     """Read the plates of Frigate's vehicles, and set them in Frigate as license plate and sub label. Runs until Ctrl-C.
 
@@ -75,8 +70,7 @@ def frigate(
         from plate_nets.cameras.frigate import LABELS, FrigateReader
         from plate_nets.cameras.frigate_api import FrigateApi
         from plate_nets.cameras.frigate_messages import events_of_frigate
-        from plate_nets.cameras.pictures import PictureSettings, Retention
-        from plate_nets.events.sinks import settings as to
+        from plate_nets.cameras.pictures import PictureSettings, Retention, with_frame
         from plate_nets.events.sinks.broker import Broker
         from plate_nets.events.sinks.recorder import Recorder
 
@@ -86,25 +80,19 @@ def frigate(
         terminal.print(line, markup=False)
 
     broker = Broker.parse(mqtt, "frigate")
-    sinks: list[to.SinkSettings] = [
-        *([to.JsonlSettings(path=jsonl)] if jsonl else []),
-        *([to.SqliteSettings(path=sqlite, keep_days=keep_days)] if sqlite else []),
-        *to.messages(notify or ()),
-    ]
+    sinks = [*sinks_at(options, keep_days), *messages(notify or ())]
     use_detail(detail, url)
     schemes = use_schemes(scheme)
     with ExitStack() as stack:
         api = stack.enter_context(FrigateApi(server))
         kept = None if keep_days is None else keep_days * _DAY
         retention = Retention(PictureSettings(save_events, max_age=kept)) if save_events else None
-        recorder = Recorder(outbox, sinks, say, pictures=save_events) if sinks else None
-        if recorder:
-            stack.callback(recorder.close)
-        reader = stack.enter_context(video_reader(local, url, "grpc", timeout, model_repository, None, schemes))
+        recorder = stack.enter_context(Recorder(outbox, sinks, say, pictures=save_events)) if sinks else None
+        reader = stack.enter_context(open_reader(local, url, "grpc", timeout, model_repository, None, schemes))
 
         def tell(event: "PlateEvent", picture: bytes) -> None:
             if save_events:
-                event = _with_picture(event, picture, save_events)
+                event = with_frame(event, picture, save_events)
             if recorder:
                 recorder.record(event)
             typer.echo(event_line(event))
@@ -118,17 +106,3 @@ def frigate(
             if retention:
                 retention.prune(time.time())
         raise typer.Exit(128 + ending[0])
-
-
-def _with_picture(event: "PlateEvent", picture: bytes, folder: Path) -> "PlateEvent":
-    """Save the picture of an event -> the event with its name.
-
-    Raises:
-        SinkError: it cannot be written.
-    """
-    from plate_nets.cameras.pictures import write_picture
-    from plate_nets.events.event import Images
-
-    name = f"{event.camera_id}/{event.first_seen:%Y-%m-%d}/{event.id}_frame.jpg"
-    write_picture(folder / name, picture)
-    return replace(event, images=Images(frame=name))

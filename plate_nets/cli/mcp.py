@@ -10,7 +10,8 @@ import typer
 
 from plate_nets.cli.options import Schemes, Urls, use_schemes
 from plate_nets.cli.output import record
-from plate_nets.cli.read import Source, open_reader, read_picture
+from plate_nets.cli.read import Source, read_picture
+from plate_nets.cli.readers import open_reader
 from plate_nets.common.errors import PlateError
 from plate_nets.common.extras import needs
 
@@ -62,7 +63,8 @@ def mcp(
                 except PlateError as error:
                     raise ToolError(str(error)) from error
 
-        reader, recover = open_reader(stack, not url, url, "http", _TIMEOUT, None, None, use_schemes(scheme))
+        opened = open_reader(not url, url, "http", _TIMEOUT, None, None, use_schemes(scheme), patient=True)
+        reader = stack.enter_context(opened)
         one_at_a_time = threading.Lock()
 
         @server.tool()
@@ -75,7 +77,7 @@ def mcp(
             path = Path(picture)
             try:
                 with one_at_a_time:
-                    found = read_picture(reader, Source(path, path), recover, None)
+                    found = read_picture(reader, Source(path, path))
             except PlateError as error:
                 raise ToolError(str(error)) from error
             if found.error is not None:

@@ -62,7 +62,19 @@ ModelRepository = Annotated[
         readable=False,
     ),
 ]
-Jsonl = Annotated[Path | None, typer.Option(help="Append events to this file, as lines of JSON.", dir_okay=False)]
+WatchLists = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--watch-list", help="Watch list: a CSV file with the header plate,label. Repeatable.", dir_okay=False
+    ),
+]
+Notify = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Send a message for each car to this address of apprise, such as ntfy://TOPIC, with a picture if "
+        "--save-events is given. Repeatable."
+    ),
+]
 KeepDays = Annotated[
     float | None, typer.Option(help="Delete pictures, and events in --sqlite, after this many days.", min=0)
 ]

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -39,19 +38,15 @@ from plate_nets.cli.output import (
     is_annotated,
     shown,
 )
-from plate_nets.cli.readers import frame_limits, local_reader, reads_in_process, started
-from plate_nets.client import PlateClient
-from plate_nets.common.errors import InputError, ModelDied, PlateError, ServerUnavailable
+from plate_nets.cli.readers import frame_limits, open_reader
+from plate_nets.common.errors import InputError, PlateError, ServerStartError, ServerUnavailable
 from plate_nets.common.extras import needs
 from plate_nets.common.intake.files import read_file
-from plate_nets.countries import PlateScheme
 from plate_nets.countries.designs import UNKNOWN
 from plate_nets.recognition.encoded import SUFFIXES
 from plate_nets.recognition.left_out import LeftOut
 from plate_nets.recognition.reader import VehicleReader, check_sure
 from plate_nets.recognition.reasons import with_sights
-from plate_nets.triton.server import EmbeddedTriton
-from plate_nets.triton.server.installation import default_kind
 from plate_nets.types import Plate
 
 SOME_FAILED = 1
@@ -124,10 +119,10 @@ def read(
             outputs.append(stack.enter_context(PictureOutput(save_annotated)))
         use_detail(detail, url)
         schemes = use_schemes(scheme)
-        reader, recover = open_reader(stack, local, url, protocol, timeout, model_repository, log, schemes)
-        reader = shaped(reader)
+        opened = open_reader(local, url, protocol, timeout, model_repository, log, schemes, patient=True)
+        reader = shaped(stack.enter_context(opened))
         for source in _progress(sources):
-            picture = read_picture(reader, source, recover, sure, vehicles)
+            picture = read_picture(reader, source, sure, vehicles)
             failed += picture.error is not None
             seen.update(plate.reading.scheme for plate in picture.plates if plate.country not in ("", UNKNOWN))
             for output in outputs:
@@ -181,25 +176,20 @@ def keep_inputs(sources: Iterable[Source], table: Path) -> None:
             raise InputError(f"--csv {shown(source.path)} would overwrite one of the pictures; choose another file")
 
 
-def read_picture(
-    reader: VehicleReader, source: Source, recover: Callable[[], None], sure: float | None, vehicles: bool = False
-) -> Picture:
+def read_picture(reader: VehicleReader, source: Source, sure: float | None = None, vehicles: bool = False) -> Picture:
     """Read one picture; an error of this picture alone becomes part of the result.
 
-    If a process of the server died on it, it is not sent again, and ``recover`` is called before the next one.
+    If a process of the server died on it, it is not sent again.
 
     Raises:
-        ServerUnavailable: nothing answers, so no other picture can be read either.
+        ServerStartError, ServerUnavailable: nothing answers, so no other picture can be read either.
     """
     started = time.perf_counter()
     try:
         encoded = read_file(source.path, frame_limits().max_bytes)
         plates = _with_sights(encoded, reader.read(encoded, sure=sure, vehicles=vehicles, evidence=True))
-    except ServerUnavailable:
+    except (ServerStartError, ServerUnavailable):
         raise
-    except ModelDied as error:
-        recover()
-        return Picture(source.path, source.name, error=str(error))
     except OSError as error:
         return Picture(source.path, source.name, error=f"cannot be opened: {error.strerror}")
     except PlateError as error:
@@ -214,31 +204,6 @@ def _with_sights(encoded: bytes, plates: Sequence[Plate]) -> Sequence[Plate]:
     except ImportError:
         return plates
     return with_sights(lambda: load_picture(encoded, frame_limits()), plates)
-
-
-def open_reader(
-    stack: ExitStack,
-    local: bool,
-    urls: list[str] | None,
-    protocol: Protocol,
-    timeout: float,
-    repository: Path | None,
-    log: Path | None,
-    schemes: Sequence[PlateScheme],
-) -> tuple[VehicleReader, Callable[[], None]]:
-    """The reader, and how to recover after a process of it died: restart it, or wait until it is healed."""
-    if reads_in_process(local, urls):
-        return local_reader(schemes, repository), lambda: None
-    if not urls:
-        # This command is its only client, so nothing is in flight at its end.
-        server = EmbeddedTriton(repository, server=default_kind(), log=log, exit_timeout=0)
-        stack.enter_context(started(server))
-        url = server.http_url if protocol == "http" else server.grpc_url
-        client = stack.enter_context(PlateClient(url, protocol, timeout, scheme=schemes, limits=frame_limits()))
-        return client, server.restart
-    client = stack.enter_context(PlateClient(urls, protocol, timeout, scheme=schemes, limits=frame_limits()))
-    client.is_ready()  # a wrong address must not look like an error of the first picture
-    return client, partial(client.wait_until_healthy, timeout)
 
 
 def _shaped(aspect: str | None) -> Callable[[VehicleReader], VehicleReader]:

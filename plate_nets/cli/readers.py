@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,7 +17,7 @@ from plate_nets.common.extras import needs
 from plate_nets.contract import PLATE_RECOGNITION, YOLO
 from plate_nets.countries import PlateScheme, default_schemes
 from plate_nets.recognition.health import check_health
-from plate_nets.recognition.reader import FrameLimits, Reader
+from plate_nets.recognition.reader import FrameLimits, VehicleReader
 from plate_nets.triton.backend.settings import read_settings
 from plate_nets.triton.server import EmbeddedTriton
 from plate_nets.triton.server.installation import default_kind, find_installation
@@ -105,8 +106,11 @@ def started(server: EmbeddedTriton, *, as_line: bool = False) -> Iterator[None]:
         server.stop()
 
 
-def camera_client(server: EmbeddedTriton, timeout: float, schemes: PlateScheme | Sequence[PlateScheme]) -> PlateClient:
-    """Open a client for frames of cameras: they are large, and over HTTP Triton leaks memory with each empty answer."""
+def embedded_client(
+    server: EmbeddedTriton, timeout: float, schemes: PlateScheme | Sequence[PlateScheme]
+) -> PlateClient:
+    """Open a client for a server on this machine: frames are large, and over HTTP Triton leaks memory with each empty
+    answer."""
     return PlateClient(
         server.grpc_url,
         "grpc",
@@ -131,17 +135,19 @@ def waiting(message: str, *, as_line: bool = False) -> Iterator[Callable[[str], 
         yield lambda text: status.update(text) if console.is_terminal else typer.echo(f"{text} ...", err=True)
 
 
-class _Healed:
-    """A client of an embedded server that restarts it if a process of it died."""
+class Healing:
+    """A client that has its server healed when a process of it died, and then raises the error."""
 
-    def __init__(self, client: PlateClient, server: EmbeddedTriton) -> None:
+    def __init__(self, client: PlateClient, heal: Callable[[], None]) -> None:
         self._client = client
-        self._server = server
+        self._heal = heal
         self._turn = threading.Lock()
 
-    def read(self, image: Frame | bytes, *, evidence: bool = False) -> list[Plate]:
+    def read(
+        self, image: Frame | bytes, *, evidence: bool = False, sure: float | None = None, vehicles: bool = False
+    ) -> list[Plate]:
         with self._healing():
-            return self._client.read(image, evidence=evidence)
+            return self._client.read(image, evidence=evidence, sure=sure, vehicles=vehicles)
 
     def scene(self, image: Frame | bytes, *, evidence: bool = False) -> Scene:
         with self._healing():
@@ -156,12 +162,12 @@ class _Healed:
             yield
         except ModelDied:
             with self._turn:
-                self._server.restart()
+                self._heal()
             raise
 
 
 @contextmanager
-def video_reader(
+def open_reader(
     local: bool,
     url: list[str] | None,
     protocol: Literal["http", "grpc"],
@@ -169,15 +175,21 @@ def video_reader(
     repository: Path | None,
     log: Path | None,
     schemes: Sequence[PlateScheme],
-) -> Iterator[Reader]:
-    """The reader for these options; without --local and --url, an embedded server runs for as long."""
+    *,
+    patient: bool = False,
+) -> Iterator[VehicleReader]:
+    """The reader for these options; without --local and --url, an embedded server runs for as long.
+
+    If a process of the embedded server dies, it is restarted. ``patient``: wait for a server at ``url`` to be healed.
+    """
     if reads_in_process(local, url):
         yield local_reader(schemes, repository)
     elif url:
         with PlateClient(url, protocol, timeout, scheme=schemes, limits=frame_limits()) as client:
             client.is_ready()  # a wrong address must not look like an error of the first picture
-            yield client
+            yield Healing(client, partial(client.wait_until_healthy, timeout)) if patient else client
     else:
+        # This command is its only client, so nothing is in flight at its end.
         server = EmbeddedTriton(repository, server=default_kind(), log=log, exit_timeout=0)
-        with started(server), camera_client(server, timeout, schemes) as client:
-            yield _Healed(client, server)
+        with started(server), embedded_client(server, timeout, schemes) as client:
+            yield Healing(client, server.restart)

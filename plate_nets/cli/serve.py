@@ -8,7 +8,6 @@ from types import FrameType
 from typing import Annotated, BinaryIO, Literal
 
 import typer
-from rich.console import Console
 
 from plate_nets.cli.options import Details, Log, ModelRepository, Schemes, use_detail, use_schemes
 from plate_nets.cli.readers import started
@@ -139,7 +138,6 @@ def serve(
     supervisor works.
     The control key, which opens Triton's model control and statistics, is random unless you set PLATES_CONTROL_KEY.
     """
-    console = Console(highlight=False)
     with ExitStack() as stack:
         use_schemes(scheme)
         use_detail(detail)
@@ -155,17 +153,12 @@ def serve(
             grpc_port=grpc_port,
             metrics_port=metrics_port,
             log=log,
-            options=(
-                [f"--grpc-max-connection-age={round(grpc_max_connection_age * 1000)}"]
-                if grpc_max_connection_age
-                else []
-            ),
+            options=[f"--grpc-max-connection-age={round(1000 * age)}"] if (age := grpc_max_connection_age) else [],
             exit_timeout=0,  # the supervisor waits for requests in flight, nested ones included
         )
         for fault in warnings(triton.model_repository, address):
             status.report("warning", fault=fault)
-        endpoint = HealthEndpoint(status, address, health_port, StatusCollector(status))
-        stack.callback(endpoint.close)
+        endpoint = stack.enter_context(HealthEndpoint(status, address, health_port, StatusCollector(status)))
         if control_key_file:
             write_key(control_key_file, triton.control_key)
             stack.callback(control_key_file.unlink, missing_ok=True)
@@ -186,14 +179,19 @@ def serve(
             restart_pause=restart_pause,
         )
         drain_on_term(supervisor)
-        console.print(f"http     http://{triton.http_url}")
-        console.print(f"grpc     grpc://{triton.grpc_url}")
-        console.print(f"metrics  {triton.metrics_url}")
-        console.print(f"health   {endpoint.url}")
-        console.print("Ready. Ctrl-C stops it.")
+        tell_ready(triton, endpoint.url)
         if kind == "embedded":
-            console.print(EMBEDDED, soft_wrap=True)
+            typer.echo(EMBEDDED)
         supervisor.run()
+
+
+def tell_ready(triton: EmbeddedTriton, health: str) -> None:
+    """Print where a server answers."""
+    typer.echo(f"http     http://{triton.http_url}")
+    typer.echo(f"grpc     grpc://{triton.grpc_url}")
+    typer.echo(f"metrics  {triton.metrics_url}")
+    typer.echo(f"health   {health}")
+    typer.echo("Ready. Ctrl-C stops it.")
 
 
 def drain_on_term(supervisor: Supervisor) -> None:

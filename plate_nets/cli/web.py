@@ -20,10 +20,11 @@ from plate_nets.cli.options import (
     Schemes,
     Timeout,
     Url,
+    WatchLists,
     use_detail,
     use_schemes,
 )
-from plate_nets.cli.readers import camera_client, frame_limits, local_reader, reads_in_process, started
+from plate_nets.cli.readers import embedded_client, frame_limits, local_reader, reads_in_process, started
 from plate_nets.cli.serve import open_events
 from plate_nets.client import PlateClient
 from plate_nets.common.errors import InputError, ServerError
@@ -95,10 +96,7 @@ def web(
     sure: Annotated[
         float | None, typer.Option(help="How probable the text of a camera's event must be, 0 to 1. Default: 0.99.")
     ] = None,
-    watch_list: Annotated[
-        list[Path] | None,
-        typer.Option(help="Watch list: a CSV file with the header plate,label. Repeatable.", dir_okay=False),
-    ] = None,
+    watch_list: WatchLists = None,
     rate: Annotated[
         float, typer.Option(help="Pictures per second that one token may send, after the first 200.", min=0.01)
     ] = 20.0,
@@ -172,7 +170,7 @@ def open_backend(
     status = Status(stack.enter_context(open_events(Path(os.devnull))))
     triton = EmbeddedTriton(repository, model_control="explicit", server=default_kind(), log=log)
     stack.enter_context(started(triton, as_line=True))
-    client = stack.enter_context(camera_client(triton, timeout, schemes))
+    client = stack.enter_context(embedded_client(triton, timeout, schemes))
     backend = Backend(client, "embedded", client.url, triton.metrics_url, status, scheme)
     return backend, Supervisor(triton, status)
 

@@ -147,13 +147,7 @@ def _whole(table: Table, drawings: Table) -> list[Table]:
 
 def _read(table: Table, parts: Sequence[int]) -> PlateDrawing:
     width, height = table.numbers("size", 2, "[width, height] in mm")
-    rows = tuple(map(_row, table.tables("rows")))
-    lines = tuple(map(_line, table.tables("lines")))
-    if lines and not rows:
-        if len(lines) != len(parts):
-            raise table.error("lines", f"{len(parts)}, one for each line of the pattern", str(len(lines)))
-    elif lines or len(rows) != sum(parts):
-        raise table.error("rows", f"{sum(parts)}, one for each part of the pattern", str(len(rows)))
+    rows, lines = _text_places(table, parts)
     twins = tuple(map(_row, table.tables("twins")))
     if twins and len(twins) != sum(parts):
         raise table.error("twins", f"{sum(parts)}, one for each part of the pattern", str(len(twins)))
@@ -172,16 +166,6 @@ def _read(table: Table, parts: Sequence[int]) -> PlateDrawing:
         if strip.take("stars", bool, "true or false", default=False):
             stars += ((centre, 0.11 * height + 0.45 * wide, 0.32 * wide),)
         strip.done()
-    discs = tuple(map(_disc, table.tables("discs")))
-    looks = tuple(
-        Look(_colour(look, "ground"), _colour(look, "ink"), look.share("share")) for look in table.tables("looks")
-    )
-    flag = None
-    if "flag" in table.values:
-        given = table.table("flag")
-        stripes = given.texts("stripes", "colours such as #ff0000", lambda text: bool(_COLOUR.fullmatch(text)))
-        flag = (_area(given), tuple(map(_parsed, stripes)))
-        given.done()
     drawing = PlateDrawing(
         width,
         height,
@@ -194,14 +178,37 @@ def _read(table: Table, parts: Sequence[int]) -> PlateDrawing:
         table.number("divider", 0, width, "mm") if "divider" in table.values else None,
         bands,
         small,
-        flag,
-        discs,
+        _flag(table.table("flag")) if "flag" in table.values else None,
+        tuple(map(_disc, table.tables("discs"))),
         stars,
-        looks,
+        tuple(map(_look, table.tables("looks"))),
         table.number("share", 0, 1000, "a number of 0 or more") if "share" in table.values else 1.0,
     )
     table.done()
     return drawing
+
+
+def _text_places(table: Table, parts: Sequence[int]) -> tuple[tuple[Row, ...], tuple[Line, ...]]:
+    """The rows, one for each part, or the lines, one for each line."""
+    rows = tuple(map(_row, table.tables("rows")))
+    lines = tuple(map(_line, table.tables("lines")))
+    if lines and not rows:
+        if len(lines) != len(parts):
+            raise table.error("lines", f"{len(parts)}, one for each line of the pattern", str(len(lines)))
+    elif lines or len(rows) != sum(parts):
+        raise table.error("rows", f"{sum(parts)}, one for each part of the pattern", str(len(rows)))
+    return rows, lines
+
+
+def _look(table: Table) -> Look:
+    return Look(_colour(table, "ground"), _colour(table, "ink"), table.share("share"))
+
+
+def _flag(table: Table) -> tuple[Area, tuple[Colour, ...]]:
+    stripes = table.texts("stripes", "colours such as #ff0000", lambda text: bool(_COLOUR.fullmatch(text)))
+    flag = (_area(table), tuple(map(_parsed, stripes)))
+    table.done()
+    return flag
 
 
 def _mm(table: Table, *keys: str) -> tuple[float, ...]:

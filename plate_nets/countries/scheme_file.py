@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -145,29 +145,13 @@ def _scheme(table: Table) -> PlateScheme:
         "not_issued", f"digits of {digits}", lambda text: text != "" and not set(text) - set(digits)
     )
     signs = _signs(table.table("signs"), alphabet)
-    formats = tuple(_format(entry, signs, lines) for entry in table.tables("formats"))
-    if not formats:
-        raise table.error("formats", "at least one format", "none")
-    table.distinct("formats", [plate_format.name for plate_format in formats], "every name once")
-    patterns = sum(math.prod(map(len, plate_format.parts)) for plate_format in formats)
-    if patterns > _MOST_PATTERNS:
-        expected = f"at most {_MOST_PATTERNS} patterns, counting all combinations of parts"
-        raise table.error("formats", expected, str(patterns))
+    formats = _formats(table, signs, lines)
     groups = table.texts("groups", "names of groups", lambda group: bool(_GROUP.fullmatch(group)))
     words = _texts_of_symbols(table.table("words", {}), alphabet)
     letters_from_right = table.take("letters_from_right", bool, "true or false", default=False)
     synthesis = table.table("synthesis", {})
-    shares, ways, codes, drawings = (synthesis.table(key, {}) for key in ("shares", "ways", "codes", "drawings"))
-    twins = _texts_of_symbols(synthesis.table("twins", {}), alphabet)
-    synthesis.done()
     table.done()
-    drawn = {
-        plate_format.name: read_drawings(drawings, plate_format.name, plate_format.parts_of_lines)
-        for plate_format in formats
-        if plate_format.name in drawings.values
-    }
-    drawings.done()
-    evenly = SynthesisTexts(_shares(shares, formats), _ways(ways, formats), {}, drawn, twins)
+    texts, codes = _texts(synthesis, formats, alphabet)
     scheme = PlateScheme(
         name,
         alphabet,
@@ -175,7 +159,7 @@ def _scheme(table: Table) -> PlateScheme:
         formats,
         frozenset(not_issued),
         lines,
-        evenly,
+        texts,
         country,
         region_is_last,
         reader,
@@ -184,7 +168,33 @@ def _scheme(table: Table) -> PlateScheme:
         words,
         letters_from_right,
     )
-    return replace(scheme, synthesis=replace(evenly, codes=_codes(codes, scheme)))
+    return replace(scheme, synthesis=replace(texts, codes=_codes(codes, scheme)))
+
+
+def _formats(table: Table, signs: Mapping[str, str], lines: int) -> tuple[PlateFormat, ...]:
+    formats = tuple(_format(entry, signs, lines) for entry in table.tables("formats"))
+    if not formats:
+        raise table.error("formats", "at least one format", "none")
+    table.distinct("formats", [plate_format.name for plate_format in formats], "every name once")
+    patterns = sum(math.prod(map(len, plate_format.parts)) for plate_format in formats)
+    if patterns > _MOST_PATTERNS:
+        expected = f"at most {_MOST_PATTERNS} patterns, counting all combinations of parts"
+        raise table.error("formats", expected, str(patterns))
+    return formats
+
+
+def _texts(table: Table, formats: Sequence[PlateFormat], alphabet: str) -> tuple[SynthesisTexts, Table]:
+    """How texts of these formats are made, and the table of their codes, which only a whole scheme can check."""
+    shares, ways, codes, drawings = (table.table(key, {}) for key in ("shares", "ways", "codes", "drawings"))
+    twins = _texts_of_symbols(table.table("twins", {}), alphabet)
+    table.done()
+    drawn = {
+        plate_format.name: read_drawings(drawings, plate_format.name, plate_format.parts_of_lines)
+        for plate_format in formats
+        if plate_format.name in drawings.values
+    }
+    drawings.done()
+    return SynthesisTexts(_shares(shares, formats), _ways(ways, formats), {}, drawn, twins), codes
 
 
 def _alphabet(table: Table, name: str, reader: str) -> str:

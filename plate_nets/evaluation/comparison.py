@@ -11,9 +11,10 @@ from string import Template
 import cv2
 from scipy.optimize import linear_sum_assignment
 
+from plate_nets.cameras.list_entries import normalize
 from plate_nets.cameras.pictures import cut_around
 from plate_nets.common.atomic_files import whole_file, write_whole
-from plate_nets.evaluation.other_reader import OtherPlate, plain
+from plate_nets.evaluation.other_reader import OtherPlate
 from plate_nets.recognition.overlap import iou, stacked
 from plate_nets.types import Box, Frame, Plate
 
@@ -65,7 +66,7 @@ class Comparison:
         """Compare what we and another reader found in a frame (H, W, 3) BGR of a source."""
         counts = self.counts.setdefault(reader, Counter())
         for own, other in _paired(ours, theirs):
-            text = plain(own.reading.text) if own else ""
+            text = normalize(own.reading.text) if own else ""
             said = other.text if other else ""
             if not text and not said:
                 continue

@@ -10,6 +10,7 @@ from typing import Any
 
 import httpx
 
+from plate_nets.cameras.list_entries import normalize
 from plate_nets.common.contexts import Closing
 from plate_nets.common.credentials import hide_credentials
 from plate_nets.common.errors import ServerUnavailable
@@ -77,14 +78,9 @@ def _plates(rows: Sequence[Mapping[str, Any]], box: str, confidence: str) -> lis
     return [
         OtherPlate(
             Box(*(float((row[box] if box else row)[side]) for side in _SIDES[box])),
-            plain(str(row["plate"])),
+            normalize(str(row["plate"])),
             float(row[confidence]),
         )
         for row in rows
         if row.get("plate")
     ]
-
-
-def plain(text: str) -> str:
-    """A text as it is compared: upper case, letters and digits alone."""
-    return "".join(filter(str.isalnum, text.upper()))

@@ -80,31 +80,7 @@ def print_figures(
 ) -> None:
     """Print figures of `figures`, rows of `threshold_trade` and bins of `reliability` as tables."""
     if values["plates"]:
-        groups = ({"all": values}, values["by_height"], values["by_turn"], values["by_format"])
-        table = figure_table("plates", "count", "exact", "95 %", "wrong", "unread", "best\nexact", "charac-\nters")
-        corners = figure_table(
-            "corners", "error", "95 %", caption="median and 95th percentile, as shares of the plate's height"
-        )
-        for group in groups:
-            for name, row in group.items():
-                low, high = row["exact_interval"]
-                table.add_row(
-                    name,
-                    str(row["plates"]),
-                    f"{row['exact']:.4f}",
-                    f"{low:.3f} to {high:.3f}",
-                    f"{row['wrong']:.4f}",
-                    f"{row['unread']:.4f}",
-                    f"{row['best_exact']:.4f}",
-                    f"{row['characters']:.4f}",
-                )
-                if row["corner_errors"]:
-                    corners.add_row(name, *(f"{error:.3f}" for error in row["corner_errors"]))
-            table.add_section()
-            corners.add_section()
-        console.print(table)
-        if corners.row_count:
-            console.print(corners)
+        _print_readings(console, values)
     if trade:
         title = "cost of a threshold, per 1,000 plates"
         table = figure_table("minimum confidence", "wrong texts", "plates without a text", title=title)
@@ -112,20 +88,7 @@ def print_figures(
             table.add_row(f"{threshold:.2f}", f"{1000 * wrong:.0f}", f"{1000 * without:.0f}")
         console.print(table)
     if bins:
-        table = figure_table(
-            "confidence", "texts", "mean confidence", "right", "95 %", title="calibration of the confidence"
-        )
-        for each in bins:
-            low, high = each.right.interval
-            table.add_row(
-                f"{each.low:g} to {each.high:g}",
-                str(each.right.count),
-                f"{each.confidence:.3f}",
-                f"{each.right.value:.3f}",
-                f"{low:.3f} to {high:.3f}",
-            )
-        table.caption = f"expected calibration error {calibration_error(bins):.4f}"
-        console.print(table)
+        _print_calibration(console, bins)
     if detection := values.get("detection"):
         print_detection(console, detection)
     if plate_free := values.get("plate_free"):
@@ -135,6 +98,41 @@ def print_figures(
             f"{plate_free['with_text']:.4f} with a text",
             soft_wrap=True,
         )
+
+
+def _print_readings(console: Console, values: Mapping[str, Any]) -> None:
+    table = figure_table("plates", "count", "exact", "95 %", "wrong", "unread", "best\nexact", "charac-\nters")
+    caption = "median and 95th percentile, as shares of the plate's height"
+    corners = figure_table("corners", "error", "95 %", caption=caption)
+    for group in ({"all": values}, values["by_height"], values["by_turn"], values["by_format"]):
+        for name, row in group.items():
+            low, high = row["exact_interval"]
+            exact, *shares = (f"{row[key]:.4f}" for key in ("exact", "wrong", "unread", "best_exact", "characters"))
+            table.add_row(name, str(row["plates"]), exact, f"{low:.3f} to {high:.3f}", *shares)
+            if row["corner_errors"]:
+                corners.add_row(name, *(f"{error:.3f}" for error in row["corner_errors"]))
+        table.add_section()
+        corners.add_section()
+    console.print(table)
+    if corners.row_count:
+        console.print(corners)
+
+
+def _print_calibration(console: Console, bins: Sequence[ConfidenceBin]) -> None:
+    table = figure_table(
+        "confidence", "texts", "mean confidence", "right", "95 %", title="calibration of the confidence"
+    )
+    for each in bins:
+        low, high = each.right.interval
+        table.add_row(
+            f"{each.low:g} to {each.high:g}",
+            str(each.right.count),
+            f"{each.confidence:.3f}",
+            f"{each.right.value:.3f}",
+            f"{low:.3f} to {high:.3f}",
+        )
+    table.caption = f"expected calibration error {calibration_error(bins):.4f}"
+    console.print(table)
 
 
 def print_detection(console: Console, values: Mapping[str, Any]) -> None:

@@ -16,7 +16,7 @@ from plate_nets.types import Box, Unread, Vehicle
 
 SCHEMA: Final = "plate-event/1"
 
-LATER = ("vehicle", "country", "ground", "zones", "unread")
+LATER = ("vehicle", "country", "ground", "zones", "unread", "source", "own_reading")
 """Fields that events of earlier minor versions lack."""
 
 Stage = Literal["provisional", "update", "final"]
@@ -176,6 +176,10 @@ class PlateEvent:
     zones: tuple[ZoneVisit, ...] = ()
     unread: Unread | None = None
     """Why ``plate`` is empty; None if it is not."""
+    source: str | None = None
+    """Which kind of camera read ``plate`` by itself, such as "hikvision"; None: it was read here."""
+    own_reading: Judged | None = None
+    """What we read in the picture of such a camera; None without a picture, or without a text in it."""
     model: str | None = None
 
     @property
@@ -226,7 +230,7 @@ class PlateEvent:
             values["zones"] = tuple(map(_zone_visit, values.get("zones", ())))
             if vehicle := values.get("vehicle"):
                 values["vehicle"] = Vehicle(**vehicle | {"box": _box(vehicle["box"])})
-            for name in ("country", "ground"):
+            for name in ("country", "ground", "own_reading"):
                 if judged := values.get(name):
                     values[name] = Judged(**judged)
             if unread := values.get("unread"):

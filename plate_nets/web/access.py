@@ -16,7 +16,6 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from math import ceil
 from typing import NoReturn
 
-from starlette.datastructures import Headers
 from starlette.requests import HTTPConnection
 
 from plate_nets.common.error_codes import NO_ACCESS, NOT_ALLOWED, TOO_MANY
@@ -31,6 +30,8 @@ _FORWARDED = ("x-forwarded-for", "x-forwarded-host", "x-real-ip", "forwarded", "
 """Headers of a request that a proxy passed on: the proxy's address says nothing about the sender."""
 _FROM_BROWSER = ("origin", "referer", "cookie", "sec-fetch-site")
 _ADD_NAME = "a name of this server; add one with `plates web --host NAME`"
+REPORTS = "/in/"
+"""The paths of cameras' posts."""
 _REMEMBERED = 10_000
 _LOGINS = 5
 """Wrong tokens of an address that are answered as such in a row; after that one per second."""
@@ -86,7 +87,7 @@ class Access:
     def caller(self, connection: HTTPConnection) -> Caller:
         """The sender of a request. Raises Refused if a required token is missing or wrong."""
         address = _address(connection)
-        bearer = _bearer(connection.headers)
+        bearer = _bearer(connection)
         session = connection.cookies.get(SESSION_COOKIE, "")
         if not self._tokens:
             return Caller(address)
@@ -119,7 +120,7 @@ class Access:
     def check_site(self, connection: HTTPConnection, caller: Caller, form_token: str | None = None) -> None:
         """Raise Refused for a POST that another site may have caused. ``form_token``: the page token from a form."""
         headers = connection.headers
-        if _bearer(headers) or not any(name in headers for name in _FROM_BROWSER):
+        if _bearer(connection) or not any(name in headers for name in _FROM_BROWSER):
             return
         token = headers.get(PAGE_HEADER, "") if form_token is None else form_token
         if not hmac.compare_digest(token.encode(), self.page_token(caller).encode()):
@@ -175,10 +176,15 @@ def _ip(text: str) -> IPv4Address | IPv6Address | None:
     return (isinstance(found, IPv6Address) and found.ipv4_mapped) or found
 
 
-def _bearer(headers: Headers) -> str:
-    """A program's token: `Bearer`, or `Token` as Plate Recognizer's clients write it."""
-    kind, _, token = headers.get("authorization", "").partition(" ")
-    return token.strip() if kind.lower() in ("bearer", "token") else ""
+def _bearer(connection: HTTPConnection) -> str:
+    """A program's token: `Bearer`, or `Token` as Plate Recognizer's clients write it.
+
+    Cameras that post plates have a field for an address, but none for a header: they have it in the address.
+    """
+    kind, _, token = connection.headers.get("authorization", "").partition(" ")
+    if kind.lower() in ("bearer", "token"):
+        return token.strip()
+    return connection.query_params.get("token", "") if connection.scope["path"].startswith(REPORTS) else ""
 
 
 def _digest(token: str) -> str:

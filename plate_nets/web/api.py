@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import JSONResponse
-from starlette.datastructures import FormData
+from starlette.datastructures import FormData, UploadFile
 
 from plate_nets.common.errors import InputError, InputTooLarge
 from plate_nets.web import bodies
@@ -17,7 +17,7 @@ from plate_nets.web.fetch import PictureFetcher
 from plate_nets.web.metrics import WebMetrics
 from plate_nets.web.parts import Flag, Sure, TheUploads, part
 from plate_nets.web.reading import PictureReader
-from plate_nets.web.uploads import Upload, files_of
+from plate_nets.web.uploads import Upload, files_of, read_file
 
 _SLICE = 1 << 20
 """Characters of base64 that are decoded at once, a multiple of 4."""
@@ -36,8 +36,8 @@ class Desk:
         self.fetcher = fetcher
 
     async def read(self, request: Request, uploads: Sequence[Upload], **options: Any) -> list[bodies.Picture]:
-        """Read pictures as `PictureReader.read` does, with its options."""
-        self._access.rate.spend(request.state.caller.name, len(uploads))
+        """Read pictures as `PictureReader.read` does, with its options. A request without any counts as one."""
+        self._access.rate.spend(request.state.caller.name, max(1, len(uploads)))
         pictures = await self.reader.read(uploads, **options)
         for picture in pictures:
             self._metrics.read(picture)
@@ -53,6 +53,10 @@ class Desk:
     async def files(self, form: FormData) -> list[Upload]:
         """The files of a form."""
         return await files_of(form, self._access.settings)
+
+    async def content(self, file: UploadFile) -> bytes:
+        """The bytes of a file, at most as many as a picture may have."""
+        return await read_file(file, self._access.settings.limits.max_bytes)
 
     async def _uploaded(self, form: FormData) -> Upload:
         files = await self.files(form)

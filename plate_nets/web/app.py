@@ -22,6 +22,7 @@ from plate_nets.web import (
     list_api,
     pages,
     plate_recognizer,
+    report_api,
     video_api,
 )
 from plate_nets.web.access import Access
@@ -30,6 +31,7 @@ from plate_nets.web.faults import Refused, invalid
 from plate_nets.web.fetch import PictureFetcher
 from plate_nets.web.guard import Guard, answer_error
 from plate_nets.web.health import Backend, Facts, Health
+from plate_nets.web.inbox import Inbox
 from plate_nets.web.lists import ListKeeper
 from plate_nets.web.metrics import WebMetrics
 from plate_nets.web.parts import TOKEN, Sources
@@ -43,7 +45,7 @@ _OURS = {"dependencies": [TOKEN], "responses": bodies.FAILURES}
 _OTHERS = {"dependencies": [TOKEN]}
 """The formats of other products, errors included."""
 ROUTERS: Sequence[tuple[APIRouter, dict[str, Any]]] = (
-    *((each.router, _OURS) for each in (api, video_api, event_api, list_api, camera_api)),
+    *((each.router, _OURS) for each in (api, video_api, event_api, list_api, camera_api, report_api)),
     *((each.router, _OTHERS) for each in (plate_recognizer, codeproject)),
     (health_api.router, {"responses": bodies.FAILURES}),
     (pages.router, {}),
@@ -63,6 +65,7 @@ def create_app(backend: Backend, settings: WebSettings, sources: Sources = Sourc
     tail = EventTail(sources.store, settings.streams) if sources.store else None
     if tail is not None:
         metrics.watch("streams", "Open streams of events", lambda: tail.readers)
+    inbox = Inbox(sources.store.path, sources.pictures, sources.cameras, sources.lists) if sources.store else None
     health = Health(backend, more)
     uploads = Uploads(settings)
 
@@ -73,6 +76,8 @@ def create_app(backend: Backend, settings: WebSettings, sources: Sources = Sourc
         finally:
             if tail is not None:
                 await tail.close()
+            if inbox is not None:
+                inbox.close()
             reader.close()
             health.close()
 
@@ -84,6 +89,7 @@ def create_app(backend: Backend, settings: WebSettings, sources: Sources = Sourc
         EventStore: sources.store,
         EventTail: tail,
         Health: health,
+        Inbox: inbox,
         ListKeeper: sources.lists,
         Sources: sources,
         Uploads: uploads,

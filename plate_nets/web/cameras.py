@@ -14,6 +14,7 @@ import cv2
 import numpy as np
 
 from plate_nets.cameras.analysis import AnalysedFrame
+from plate_nets.cameras.asked import Answer
 from plate_nets.cameras.camera_status import CameraStatus
 from plate_nets.cameras.cameras_file import WatchPlan
 from plate_nets.cameras.overlay import Overlay
@@ -22,6 +23,7 @@ from plate_nets.cameras.watcher import Watcher
 from plate_nets.common.errors import PlateError
 from plate_nets.common.threads import LastingThread
 from plate_nets.countries import PlateScheme
+from plate_nets.events.event import PlateEvent
 from plate_nets.events.sinks.recorder import Recorder
 from plate_nets.events.sinks.settings import SqliteSettings
 from plate_nets.recognition.reader import Reader
@@ -64,6 +66,8 @@ class CameraRoom:
         self._drawing = threading.Lock()
         sinks = (*plan.sinks, SqliteSettings(name="page", path=store))
         size = int(plan.outbox_mb * (1 << 20))
+        self.hides_plates = plan.blur or plan.blur_vehicles
+        """Whether pictures of events may not show plates."""
         self._recorder = Recorder(plan.outbox, sinks, _log.warning, max_bytes=size, pictures=plan.pictures)
         self._watcher = Watcher(reader, plan.cameras, plan.watching(scheme, lists), on_frame=self._keep)
         self._recorder.follow(plan.site(self._watcher.at_work, lists))
@@ -87,6 +91,14 @@ class CameraRoom:
     def status(self) -> list[CameraStatus]:
         """The status of each camera."""
         return self._watcher.status()
+
+    def read(self, camera: str, seconds: float) -> Answer:
+        """Read the next second of a camera, or more, as `Watcher.read` does."""
+        return self._watcher.read(camera, seconds)
+
+    def record(self, event: PlateEvent) -> None:
+        """Send an event of another camera to the sinks."""
+        self._recorder.record(event)
 
     def facts(self) -> dict[str, Any]:
         """Cameras and sinks for the section Health."""

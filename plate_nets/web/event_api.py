@@ -29,6 +29,7 @@ _MOST_HOURS = 7 * 24
 _PING = 15
 _TABLE = (*COLUMNS, "correction")
 """Columns of a search as CSV."""
+_LINE = ("camera_id", "line", "direction")
 
 router = APIRouter(prefix="/api/v1/events", tags=["events"], route_class=JsonRoute)
 
@@ -72,14 +73,19 @@ async def events_as_table(store: TheStore, wanted: Search) -> Response:
 @router.get("/hours")
 async def events_by_hour(store: TheStore, wanted: Search) -> dict[str, list[int]]:
     """How many events fit a search in each hour from `since` until `until`, at most 7 days."""
-    if not (wanted.since and wanted.until):
-        raise InputError("since, until: expected both")
-    since, until = (datetime.fromisoformat(each).timestamp() for each in (wanted.since, wanted.until))
-    hours = math.ceil((until - since) / 3600)
-    if not 0 < hours <= _MOST_HOURS:
-        raise InputError(f"until: expected a time after since, and at most {_MOST_HOURS} hours later")
-    counts = await asyncio.to_thread(store.hours, wanted, int(since))
+    start, hours = _hours(wanted)
+    counts = await asyncio.to_thread(store.hours, wanted, start)
     return {"counts": [counts.get(hour, 0) for hour in range(hours)]}
+
+
+@router.get("/lines")
+async def crossings_by_hour(store: TheStore, wanted: Search) -> dict[str, list[dict[str, Any]]]:
+    """How often the cars of a search crossed each line, in each direction and hour from `since` until `until`."""
+    start, hours = _hours(wanted)
+    lines: dict[tuple[str, str, str], list[int]] = {}
+    for each in await asyncio.to_thread(store.lines, wanted, start):
+        lines.setdefault((each.camera_id, each.line, each.direction), [0] * hours)[each.hour] = each.count
+    return {"lines": [dict(zip(_LINE, line, strict=True)) | {"counts": counts} for line, counts in lines.items()]}
 
 
 @router.get("/visits")
@@ -138,6 +144,18 @@ async def picture_of_event(
     if path is None:
         raise Refused(NOT_FOUND, "picture: not stored")
     return FileResponse(path, media_type="image/jpeg")
+
+
+def _hours(wanted: EventFilter) -> tuple[int, int]:
+    """A search -> since when it counts, Unix seconds, and how many hours."""
+    if not (wanted.since and wanted.until):
+        raise InputError("since, until: expected both")
+    since, until = (datetime.fromisoformat(each).timestamp() for each in (wanted.since, wanted.until))
+    start = int(since)
+    hours = math.ceil((until - start) / 3600)
+    if until <= since or hours > _MOST_HOURS:
+        raise InputError(f"until: expected a time after since, and at most {_MOST_HOURS} hours later")
+    return start, hours
 
 
 def _existing(event: Document | None) -> Document:

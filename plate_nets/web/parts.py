@@ -17,6 +17,7 @@ from plate_nets.web.access import Access
 from plate_nets.web.cameras import CameraRoom
 from plate_nets.web.faults import Refused
 from plate_nets.web.health import Backend, Health
+from plate_nets.web.inbox import Inbox
 from plate_nets.web.lists import ListKeeper
 from plate_nets.web.metrics import WebMetrics
 from plate_nets.web.store import EventStore
@@ -63,6 +64,7 @@ TheBackend = Annotated[Backend, part(Backend)]
 TheHealth = Annotated[Health, part(Health)]
 TheMetrics = Annotated[WebMetrics, part(WebMetrics)]
 TheSources = Annotated[Sources, part(Sources)]
+TheInbox = Annotated[Inbox, part(Inbox, _NO_EVENTS)]
 TheUploads = Annotated[Uploads, part(Uploads)]
 TheStore = Annotated[EventStore, EVENTS]
 TheTail = Annotated[EventTail, part(EventTail, _NO_EVENTS)]

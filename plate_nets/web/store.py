@@ -20,6 +20,7 @@ from typing import Any
 from plate_nets.common.errors import ContractError, InputError
 from plate_nets.events.sinks.sqlite import EVENT_STORE
 from plate_nets.events.sinks.sqlite_file import SqliteFile, reason
+from plate_nets.web.crossings import LineHour, create_crossings
 from plate_nets.web.event_filter import WILD, Condition, EventFilter, pattern
 from plate_nets.web.similar import SimilarTexts
 
@@ -97,6 +98,7 @@ class EventStore:
     """
 
     def __init__(self, path: Path, *, new: bool = True) -> None:
+        self.path = path
         self._writing = threading.Lock()
         self._similar_lock = threading.Lock()
         self._similar = SimilarTexts()
@@ -118,6 +120,7 @@ class EventStore:
     def _open(self) -> list[sqlite3.Connection]:
         """Create the page's own tables -> connections for reading."""
         self._file.database.executescript(_OURS)
+        create_crossings(self._file.database)
         uri = f"{self._file.path.resolve().as_uri()}?mode=ro"
         readers = [sqlite3.connect(uri, uri=True, check_same_thread=False) for _ in range(_READERS)]
         for database in readers:
@@ -183,6 +186,21 @@ class EventStore:
                 f" FROM ({' UNION '.join(select for select, _ in selects)}) GROUP BY 1"
             )
             return dict(database.execute(counted, [value for _, values in selects for value in values]).fetchall())
+
+    def lines(self, event_filter: EventFilter, start: int) -> list[LineHour]:
+        """How often the cars of a filter crossed each line between its times, by the hour as in `hours`."""
+        where, values = event_filter.model_copy(update={"since": "", "until": ""}).conditions()
+        with self._reader() as database:
+            likes, texts = self._likes(database, event_filter)
+            plates = " OR ".join(likes.format(f"{table}.plate") for table in ("events", "corrections"))
+            counted = (
+                f"SELECT camera_id, line, direction, (strftime('%s', crossed) - {start}) / 3600, count(*)"
+                " FROM crossings CROSS JOIN events USING (id) LEFT JOIN corrections USING (id)"
+                f" WHERE crossed >= ? AND crossed < ? AND ({plates}) AND {where}"
+                " GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4"
+            )
+            given = [event_filter.since, event_filter.until, *texts, *texts, *values]
+            return [LineHour(*row) for row in database.execute(counted, given)]
 
     def get(self, id: str) -> Document | None:
         """An event by its id, including its correction."""
@@ -279,9 +297,7 @@ class EventStore:
         text = event_filter.stored_text
         if not text:
             return [(f"SELECT timestamp, id FROM events WHERE {where}", values)]
-        likes, texts = (
-            self._similar_to(database, text, event_filter.distance) if event_filter.distance else pattern(text)
-        )
+        likes, texts = self._likes(database, event_filter)
         events = "events"
         if not event_filter.distance and not set(text) & WILD and self._is_frequent(database, likes, texts):
             events += f" INDEXED BY {'events_by_camera' if event_filter.camera else 'events_by_time'}"
@@ -293,6 +309,13 @@ class EventStore:
             )
             for table, source in sources.items()
         ]
+
+    def _likes(self, database: sqlite3.Connection, event_filter: EventFilter) -> Condition:
+        """A filter's text -> the condition on the column ``{0}`` of a plate."""
+        text = event_filter.stored_text
+        if not text:
+            return "TRUE", []
+        return self._similar_to(database, text, event_filter.distance) if event_filter.distance else pattern(text)
 
     def _is_frequent(self, database: sqlite3.Connection, condition: str, values: Sequence[str]) -> bool:
         """Whether so many texts fit that walking back in time finds the newest sooner than sorting all."""

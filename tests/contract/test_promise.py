@@ -63,7 +63,7 @@ def options() -> list[str]:
 
 
 def keys() -> list[str]:
-    kinds = get_args(get_args(SinkSettings)[0])
+    kinds = get_args(SinkSettings)
     sinks = [(kind.type, each.name) for kind in kinds for each in fields(kind)]
     return [
         *(each.name for each in fields(WatchPlan)),

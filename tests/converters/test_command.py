@@ -1,30 +1,23 @@
 """`python -m converters` as a user runs it, on the committed weights and configurations."""
 
-import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+import torch
+import torch._inductor.config
+from click.testing import Result
+from typer.testing import CliRunner
 
+from converters.__main__ import app
 from tests.paths import ROOT
 from tests.schemes import for_testland
 
 
-def converters(
-    *arguments: str | Path, program: Sequence[str] = ("-m", "converters")
-) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "COLUMNS": "200"}
-    return subprocess.run(
-        [sys.executable, *program, *map(str, arguments)],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=290,
-    )
+def converters(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, [*map(str, arguments)])
 
 
 @pytest.fixture
@@ -39,16 +32,16 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.slow
 def test_converts_once_and_checks(folder: Path) -> None:
     first = converters("stn", "--model-repository", folder)
-    assert first.returncode == 0, first.stderr
+    assert first.exit_code == 0, first.stderr
     assert "stn: converted, model.pt, largest difference" in first.stdout
     assert (folder / "stn" / "1" / "model.pt").is_file()
     assert not (folder / "lprnet" / "1" / "model.pt").exists()
 
     again = converters("stn", "--model-repository", folder)
-    assert (again.returncode, again.stdout) == (0, "stn: up to date\n")
+    assert (again.exit_code, again.stdout) == (0, "stn: up to date\n")
 
     check = converters("stn", "--check", "--model-repository", folder)
-    assert check.returncode == 0, check.stderr
+    assert check.exit_code == 0, check.stderr
     assert "equal to the network" in check.stdout
     assert "matches the contract" in check.stdout
 
@@ -59,34 +52,44 @@ def test_converts_once_and_checks(folder: Path) -> None:
 )
 def test_networks_are_converted_to_onnx(names: Sequence[str], folder: Path) -> None:
     """torch takes a minute for a detector, and AOTInductor several; `make soak` does the former."""
-    command: list[str | Path] = [*names, "--format", "onnx", "--model-repository", folder]
-    done = converters(*command)
-    assert done.returncode == 0, done.stderr
+    done = converters(*names, "--format", "onnx", "--model-repository", folder)
+    assert done.exit_code == 0, done.stderr
     for name in names:
         assert f"{name}: converted, model.onnx, largest difference" in done.stdout
         assert [path.name for path in (folder / name / "1").glob("model.[!p]*")] == ["model.onnx"]
-    assert converters(*command).stdout.splitlines() == [f"{name}: up to date" for name in names]
 
 
-@pytest.mark.parametrize(("format", "package", "extra"), [("onnx", "onnxruntime", "convert,onnx")])
-def test_a_format_without_its_extra_names_it(format: str, package: str, extra: str, folder: Path) -> None:
-    without = f"import sys; sys.modules['{package}'] = None; from converters.__main__ import app; app()"
-    done = converters("stn", "--format", format, "--model-repository", folder, program=("-c", without))
-    assert done.returncode == 1
-    assert done.stderr == f'error: the format {format} needs {package}: pip install "plate-nets[{extra}]"\n'
+@pytest.fixture
+def not_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The modules that make the formats are imported again, as by a new process."""
+    for module in ("onnx_file", "aoti_package"):
+        monkeypatch.delitem(sys.modules, f"plate_nets.networks.conversion.{module}", raising=False)
 
 
+@pytest.mark.usefixtures("not_imported")
+def test_a_format_without_its_extra_names_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    done = converters("stn", "--format", "onnx", "--model-repository", folder)
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert done.stderr == 'error: the format onnx needs onnxruntime: pip install "plate-nets[convert,onnx]"\n'
+
+
+@pytest.mark.usefixtures("not_imported")
 @pytest.mark.parametrize(
-    ("before", "fault"),
+    ("compiler", "version", "fault"),
     [
-        ("import os; os.environ['CXX'] = 'no-such-compiler'", "needs a C++ compiler: install g++"),
-        ("import torch; torch.__version__ = '2.8.0'", "needs torch 2.9, found 2.8.0"),
+        ("no-such-compiler", torch.__version__, "needs a C++ compiler: install g++"),
+        ("g++", "2.8.0", "needs torch 2.9, found 2.8.0"),
     ],
+    ids=["compiler", "torch"],
 )
-def test_a_package_without_its_tools_is_refused_before_anything_starts(before: str, fault: str, folder: Path) -> None:
-    program = ("-c", f"{before}; from converters.__main__ import app; app()")
-    done = converters("--format", "aoti", "--model-repository", folder, program=program)
-    assert (done.returncode, done.stdout) == (1, "")
+def test_a_package_without_its_tools_is_refused_before_anything_starts(
+    compiler: str, version: str, fault: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch, "__version__", version)
+    with torch._inductor.config.patch("cpp.cxx", (compiler,)):  # what CXX was when torch was imported
+        done = converters("--format", "aoti", "--model-repository", folder)
+    assert (done.exit_code, done.stdout) == (1, "")
     assert done.stderr.startswith(f"error: the format aoti {fault}") and done.stderr.count("\n") == 1
 
 
@@ -94,7 +97,7 @@ def test_check_fails_on_missing_models_and_a_changed_configuration(folder: Path)
     config = folder / "lprnet" / "config.pbtxt"
     config.write_text(config.read_text(encoding="utf-8").replace("max_batch_size: 32", "max_batch_size: 16"))
     check = converters("--check", "--model-repository", folder)
-    assert check.returncode == 1
+    assert check.exit_code == 1
     faults = check.stderr.splitlines()
     assert all(line.startswith("error: ") for line in faults)
     for name in ("stn", "lprnet", "yolo"):
@@ -113,13 +116,13 @@ def test_check_fails_on_missing_models_and_a_changed_configuration(folder: Path)
 )
 def test_wrong_arguments_exit_with_2(arguments: list[str], fault: str) -> None:
     result = converters(*arguments)
-    assert result.returncode == 2
+    assert result.exit_code == 2
     assert fault in result.stderr
 
 
 def test_weights_of_another_scheme_are_refused(folder: Path) -> None:
     for_testland(folder)
     done = converters("lprnet", "--model-repository", folder)
-    assert done.returncode == 1
+    assert done.exit_code == 1
     assert "lprnet.safetensors: weights of another scheme: scheme: expected testland, got russia" in done.stderr
     assert not list((folder / "lprnet").glob("*/model.*"))

@@ -3,8 +3,6 @@
 import time
 from pathlib import Path
 
-import psutil
-
 from tests.faults.conftest import IMPATIENT, LENIENT
 from tests.faults.load import PAUSE, Load
 from tests.serve import Serve
@@ -45,16 +43,6 @@ def with_detectors_that_hang(tmp_path: Path, repository: Path, environment: dict
     victims = tmp_path / "victims"
     (repository / "yolo" / "1" / "model.py").write_text(HANGS.format(victims=str(victims)), encoding="utf-8")
     return Serve(tmp_path, ["--model-repository", str(repository), *IMPATIENT], environment), victims
-
-
-def test_a_model_that_hangs_is_found_and_healed(impatient: Serve) -> None:
-    assert eventually(impatient.is_healthy, 30 * LENIENT)
-    (stub,) = impatient.stubs("lprnet")
-    stub.suspend()
-    assert eventually(lambda: impatient.events("heal"), 60 * LENIENT)
-    assert eventually(impatient.is_healthy, 30 * LENIENT)
-    assert [event["model"] for event in impatient.events("heal")] == ["lprnet"]
-    assert eventually(lambda: not stub.is_running() or stub.status() == psutil.STATUS_ZOMBIE, 30)
 
 
 def test_one_hanging_instance_is_found_while_the_others_answer(tmp_path: Path, repository: Path) -> None:

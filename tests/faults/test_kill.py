@@ -12,7 +12,7 @@ import pytest
 from plate_nets.contract import MODELS
 from plate_nets.triton.supervision.policy import Limits
 from tests.faults.conftest import IMPATIENT, LENIENT
-from tests.faults.load import Load
+from tests.faults.load import PAUSE, Load
 from tests.serve import Serve, Start
 from tests.waiting import eventually
 
@@ -65,7 +65,7 @@ def kill_under_load(serve: Serve, load: Load, victim: psutil.Process, seconds: f
 @pytest.mark.alone
 @pytest.mark.timeout(600)
 def test_every_process_killed_once_under_load(impatient: Serve, capsys: pytest.CaptureFixture[str]) -> None:
-    kill_all(impatient, capsys, 1, LENIENT)
+    kill_all(impatient, capsys, 1, LENIENT, PAUSE)
 
 
 @pytest.mark.soak
@@ -74,12 +74,14 @@ def test_every_process_killed_over_and_over_under_load(serve: Serve, capsys: pyt
     kill_all(serve, capsys, ROUNDS, 1.0)
 
 
-def kill_all(serve: Serve, capsys: pytest.CaptureFixture[str], rounds: int, patience: float) -> None:
+def kill_all(
+    serve: Serve, capsys: pytest.CaptureFixture[str], rounds: int, patience: float, pause: float = 0.0
+) -> None:
     """Kill each kind of stub and the server ``rounds`` times, within the promised deadlines times ``patience``."""
     assert eventually(serve.is_healthy, 30 * LENIENT)
     at_first = holdings(serve)
     files_at_first = None
-    with Load(serve.http_url, CONCURRENCY) as load:
+    with Load(serve.http_url, CONCURRENCY, pause=pause) as load:
         load.wait_for_success(0.0, 2 * CONCURRENCY, 30 * LENIENT)
         for turn in range(rounds):
             windows = {}
@@ -133,10 +135,19 @@ def test_a_server_that_is_killed_is_healthy_again_while_it_refuses_the_probe(hea
     assert not load.wrong
 
 
+def test_a_model_that_hangs_is_found_and_healed(healing: Serve) -> None:
+    (stub,) = healing.stubs("lprnet")
+    stub.suspend()
+    assert eventually(lambda: healing.events("heal"), 60 * LENIENT)
+    assert eventually(healing.is_healthy, 30 * LENIENT)
+    assert [event["model"] for event in healing.events("heal")] == ["lprnet"]
+    assert eventually(lambda: not stub.is_running() or stub.status() == psutil.STATUS_ZOMBIE, 30)
+
+
 @pytest.mark.parametrize("model", ["plate_recognition", "yolo"])
 def test_the_other_processes_of_a_healed_model_end(healing: Serve, model: str) -> None:
     """Triton keeps these processes if a request was sent to the dead one."""
-    with Load(healing.http_url, CONCURRENCY) as load:
+    with Load(healing.http_url, CONCURRENCY, pause=PAUSE) as load:
         load.wait_for_success(0.0, 2 * CONCURRENCY, 30 * LENIENT)
         before = healing.stubs(model)
         before[0].kill()

@@ -1,6 +1,8 @@
 """Under more load than it can carry, a server answers as many requests as before and refuses the rest at once."""
 
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -9,12 +11,21 @@ from benchmarks.callers.pictures import drawn_picture
 from benchmarks.measures.overload import measure_overload
 from plate_nets.client import PlateClient
 from plate_nets.contract import PLATE_RECOGNITION
-from tests.serve import Serve
+from tests.serve import Serve, Start
 
 PROMISED = 0.9
 """Share of the maximum, on an idle machine."""
 ENOUGH = 0.6
 """Share of the maximum in the short form: other work beside `make test` may take the cores from one load."""
+
+
+@pytest.fixture
+def serve(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
+    """With all readers and the usual threads, as users have it: an answer must take longer than a refusal."""
+    monkeypatch.delenv("PLATES_YOLO_THREADS")
+    running = start(tmp_path, ("--scheme", "world"))
+    yield running
+    running.close()
 
 
 @pytest.mark.alone

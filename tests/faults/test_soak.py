@@ -39,7 +39,7 @@ def growth(samples: Sequence[int]) -> float:
 
 
 def test_a_short_full_load(serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
-    endure(serve, capsys, "http", 0.75, SHORT_GROWTH)
+    endure(serve, capsys, "http", 0.5, SHORT_GROWTH)
 
 
 @pytest.mark.soak

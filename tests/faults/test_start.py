@@ -151,7 +151,7 @@ def test_a_model_that_dies_at_the_start_ends_it(
     check(failure, "a process of ", "before the server was ready: ", *words)
 
 
-@pytest.mark.parametrize("name", ["Ü документы it's $HOME; & x", "long" * 50, "newline\n"])
+@pytest.mark.parametrize("name", [f"Ü документы it's $HOME; & x/{'long' * 50}", "newline\n"])
 def test_a_server_starts_in_every_folder(tmp_path: Path, model_repository: Path, name: str) -> None:
     """The environment, the package, the models and the temporary folder are in it. One model of each backend loads."""
     folder = tmp_path / name

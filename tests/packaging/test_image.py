@@ -23,6 +23,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from plate_nets.cli.options import SCHEME_VARIABLE
+from plate_nets.countries import DEFAULT_SCHEMES
 from plate_nets.networks.runtimes.networks import IR, IR_WEIGHTS, TORCHSCRIPT
 from tests.packaging.conftest import shell
 from tests.paths import ROOT
@@ -168,7 +170,8 @@ def image(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Se
     assert (program, command) == ("plates", "serve")
     folder = tmp_path_factory.mktemp("container")
     plates = built.root / "opt" / "plates"
-    environment = system_server(folder) | {"PLATES_MODEL_REPOSITORY": str(plates / "model_repository")}
+    repository = {"PLATES_MODEL_REPOSITORY": str(plates / "model_repository"), SCHEME_VARIABLE: DEFAULT_SCHEMES}
+    environment = system_server(folder) | repository
     serve = Serve(folder, [word.replace("0.0.0.0", "127.0.0.1") for word in options], environment, log_option=False)
     yield serve
     serve.close()

@@ -18,7 +18,7 @@ import pytest
 from tests.packaging.pages import MODEL_CARD, PAGES, TRAINING, Page, is_ours
 from tests.paths import ROOT
 
-MAKE_TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M))
+MAKE_TARGETS = set(re.findall(r"^([a-z0-9-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M))
 IN_PART = re.compile(r"Missing (argument|option)|requires an argument|does not exist")
 """Faults that are allowed in a command within the text: it may be incomplete, and its files are the reader's."""
 

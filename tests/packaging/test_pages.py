@@ -146,6 +146,7 @@ STANDINS: tuple[tuple[str, Callable[[World], str]], ...] = (
     (r"^make demo$", lambda world: f"cat {world.demo}"),
     (r"--cars 8\b", lambda world: "--cars 1"),  # a minute of rendering
     (r"--workers 8\b", lambda world: "--workers 2"),
+    (r"\bplates batch (?!.*--(workers|verify))", lambda world: "plates batch --workers 1 "),  # each loads the networks
     (r"^pip install .*", lambda world: ":"),  # it is checked: the extras that it names are looked up in pyproject.toml
 )
 """Text on a page, as a pattern, and its replacement."""

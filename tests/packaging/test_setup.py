@@ -131,6 +131,7 @@ def test_help_is_the_default_and_names_every_target() -> None:
         "docs",
         "image",
         "test-image",
+        "arm64",
         "gpu-check",
         "sbom",
         "wheel",

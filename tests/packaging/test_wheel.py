@@ -90,12 +90,12 @@ def install(wheel: Path, extra: str, folder: Path, *options: str, python: str = 
 
 @pytest.fixture(scope="module")
 def embedded(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installation:
-    return install(wheel, "[embedded]", tmp_path_factory.mktemp("embedded"))
+    """Not compiled, as the others: that takes as long as everything else."""
+    return install(wheel, "[embedded]", tmp_path_factory.mktemp("embedded"), "--no-compile")
 
 
 @pytest.fixture(scope="module")
 def base(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installation:
-    """Not compiled, because that takes as long as everything else."""
     return install(wheel, "", tmp_path_factory.mktemp("base"), "--no-compile")
 
 

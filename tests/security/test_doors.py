@@ -13,6 +13,8 @@ PACKAGE = ROOT / "plate_nets"
 DOORS = {
     "yaml": {"common/intake/yaml_file.py"},
     "tomllib": {"common/intake/toml_file.py", "web/texts/__init__.py"},  # the second one reads the page's own texts
+    "xml.etree.ElementTree.fromstring": set(),
+    "defusedxml.ElementTree": {"common/intake/xml_text.py"},
     "csv.reader": set(),
     "csv.DictReader": {"common/intake/table.py"},
     "av.open": {"common/intake/video.py", "cameras/recording.py"},  # the second one writes
@@ -64,7 +66,7 @@ OURS = {
     "cli/events.py", "cli/output.py", "cli/serve.py", "triton/config_check.py", "networks/conversion/provenance.py",
     "events/event.py", "recognition/health.py", "networks/runtimes/networks.py",
     "triton/backend/quota.py", "networks/runtimes/precision.py", "web/texts/__init__.py", "triton/server/guard.py",
-    "triton/server/start_watch.py", "evaluation/comparison.py",
+    "triton/server/start_watch.py", "evaluation/comparison.py", "networks/runtimes/choices.py",
 }  # fmt: skip
 """Files that read whole files of ours or of the system: networks, configurations, package data."""
 

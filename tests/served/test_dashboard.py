@@ -43,7 +43,7 @@ Metrics = dict[str, list[dict[str, str]]]
 
 
 @pytest.fixture(scope="module")
-def metrics(start: Start, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Metrics]:
+def metrics(start: Start, reader: LocalReader, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Metrics]:
     """What Prometheus finds on a real server and its supervisor, after a good and a bad request."""
     serve = start(tmp_path_factory.mktemp("serve"), ())
     try:
@@ -54,16 +54,16 @@ def metrics(start: Start, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
             wait_until_serving(serve)
             found = scrape(serve.addresses["metrics"]) | scrape(supervisor_metrics(serve))
             assert len(client.read(known_picture().image)) == len(known_picture().texts)
-        yield found | watch_metrics(tmp_path_factory.mktemp("watch"))
+        yield found | watch_metrics(reader, tmp_path_factory.mktemp("watch"))
     finally:
         serve.close()
 
 
-def watch_metrics(folder: Path) -> Metrics:
+def watch_metrics(reader: LocalReader, folder: Path) -> Metrics:
     """What Prometheus finds on `plates watch` after a video file."""
     clip = write_clip(folder / "gate.mp4", smeared(3))
     recorder = Recorder(folder / "outbox.sqlite", [JsonlSettings(path=folder / "events.jsonl")], pytest.fail)
-    with Watcher(LocalReader(), str(clip)) as watcher:
+    with Watcher(reader, str(clip)) as watcher:
         list(watcher)
         status = WatchStatus(watcher.status, recorder.deliveries)
         endpoint = HealthEndpoint(status, "127.0.0.1", 0, status)

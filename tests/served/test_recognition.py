@@ -56,24 +56,24 @@ def test_two_plates_come_highest_score_first(client: PlateClient) -> None:
 
 
 @pytest.mark.parametrize("protocol", ["http", "grpc"])
-def test_a_caller_can_set_the_minimum_confidence(served: Served, protocol: WireProtocol) -> None:
-    blurred, local = hard_to_read(CAR), LocalReader()
+def test_a_caller_can_set_the_minimum_confidence(served: Served, reader: LocalReader, protocol: WireProtocol) -> None:
+    blurred = hard_to_read(CAR)
     with PlateClient(served.url(protocol), protocol, timeout=60) as client:
         for sure in (0.5, None, 0.95, 0.9999):
             plates = client.read(blurred, sure=sure)
             least = DecodingSettings().sure if sure is None else sure
             assert [bool(each.reading.text) for each in plates] == [each.reading.confidence >= least for each in plates]
             assert [each.reading.text for each in plates] == [
-                each.reading.text for each in local.read(blurred, sure=sure)
+                each.reading.text for each in reader.read(blurred, sure=sure)
             ]
         assert texts(client.read(blurred, sure=0.5)) and not texts(client.read(blurred, sure=0.9999))
 
 
-def test_corners_turn_with_the_plate_and_a_mirrored_one_gets_no_text(client: PlateClient) -> None:
+def test_corners_turn_with_the_plate_and_a_mirrored_one_gets_no_text(client: PlateClient, reader: LocalReader) -> None:
     matrix = cv2.getRotationMatrix2D((320, 240), -12, 1)
     turned = np.asarray(cv2.warpAffine(CAR, matrix, (640, 480), borderValue=(110, 110, 110)), np.uint8)
     plates = client.read(turned)
-    local = LocalReader().read(turned)
+    local = reader.read(turned)
     assert [plate.corners for plate in plates] == [pytest.approx(plate.corners, abs=0.5) for plate in local]
     (plate,) = (plate for plate in plates if plate.reading.text == "A123BC77")
     assert plate.corners[:2] == pytest.approx(matrix @ (100, 300, 1), abs=0.25 * 160 * ASPECT)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from plate_nets.cli.options import SCHEME_VARIABLE
 from plate_nets.client import PlateClient, WireProtocol
 from plate_nets.common.control_key import KEY_VARIABLE, new_key
 from plate_nets.common.errors import DeadlineExceeded, InputError, ServerError, ServerOverloaded, ServerUnavailable
@@ -143,7 +144,8 @@ def test_without_the_control_key_the_error_names_it(
     assert regions(os.getpid()) == []
 
 
-def test_a_server_that_was_started_again() -> None:
+def test_a_server_that_was_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(SCHEME_VARIABLE, "russia")  # fewer models to load, twice
     ports = choose_ports({"http": 0, "grpc": 0})
     key = new_key()
     options: dict[str, Any] = {f"{name}_port": port for name, port in ports.items()}

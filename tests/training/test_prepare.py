@@ -123,11 +123,11 @@ class Teacher(OtherReader):
         return [("br", 0.9)] + [("ro", 0.5)] * (len(crops) - 1)
 
 
-def test_a_text_on_which_two_readers_agree_becomes_the_label(tmp_path: Path) -> None:
+def test_a_text_on_which_two_readers_agree_becomes_the_label(reader: LocalReader, tmp_path: Path) -> None:
     rows = [f"a.png,60,{top},220,{top + 35}," for top in (40, 160)] + ["a.png,5,5,20,15,X999XX99"]
     folder = write_folder(tmp_path / "boxes", rows)
     frame = compose(240, 320, [Placed("A123BC77", 60, 40), Placed("K456MH99", 60, 160)])
     cv2.imwrite(str(folder / "images" / "a.png"), frame)
     plates = prepared(RUSSIA, folder, DataSet(), tmp_path / "out")
-    found = list(taught(frame, plates, LocalReader(threads=1), Teacher(["A123BC77", "K456MH98"])))
+    found = list(taught(frame, plates, reader, Teacher(["A123BC77", "K456MH98"])))
     assert [(each.label.text, each.country) for each in found] == [("X999XX99", ""), ("A123BC77", "br")]

@@ -5,12 +5,16 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import click
+import typer.main
+
+from plate_nets.cli import app
 from tests.paths import ROOT
 
 UNUSED: dict[str, str] = {
     "plates serve": "--growth --server-growth",
     "plates swap": "--control-key --keep",
-    "plates watch": "--zone --parquet --mqtt --blur --log",
+    "plates watch": "--log --zone --blur --parquet --mqtt",
     "plates web": "--host --allow-url --timeout --log",
     "python -m converters": "--weights",
     "python -m training.detector.measure": "--data --holdout --ignore",
@@ -40,10 +44,21 @@ def option_of(argument: ast.arg, shared: dict[str, ast.expr]) -> str | None:
 
 
 def commands() -> Iterator[tuple[str, str, list[str]]]:
-    """Every command of `plates` and of the folders for developers: its name, how tests name it, and its options.
+    """Every command of `plates` and of the folders for developers: its name, how tests name it, and its options."""
+    yield from commands_of_plates(typer.main.get_command(app))
+    yield from commands_for_developers()
 
-    It reads the sources, because importing all of them takes a minute.
-    """
+
+def commands_of_plates(group: click.Command) -> Iterator[tuple[str, str, list[str]]]:
+    """The commands of a group, and of the groups in it."""
+    for name, command in getattr(group, "commands", {}).items():
+        if options := [max(each.opts, key=len) for each in command.params if each.param_type_name == "option"]:
+            yield f"plates {name}", rf'"{name}"|plates {name}\b', options
+        yield from commands_of_plates(command)
+
+
+def commands_for_developers() -> Iterator[tuple[str, str, list[str]]]:
+    """It reads the sources, because importing all of them takes a minute."""
     modules = {
         path: ast.parse(path.read_text(encoding="utf-8"))
         for folder in FOLDERS
@@ -59,9 +74,7 @@ def commands() -> Iterator[tuple[str, str, list[str]]]:
         for node in module.body:
             if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
                 options = [option for each in node.args.args if (option := option_of(each, shared))]
-                if options and path.parent.name == "cli":
-                    yield f"plates {node.name}", rf'"{node.name}"|plates {node.name}\b', options
-                elif options:
+                if options and path.parent.name != "cli":
                     name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
                     short = name.removesuffix(".__main__")
                     yield f"python -m {short}", rf"{re.escape(name)}\b|{re.escape(short)}(?![.\w])", options

@@ -30,11 +30,6 @@ TOKEN = "a-token-of-the-tests"
 CHROMIUM = "/usr/bin/chromium"
 
 
-@pytest.fixture(scope="session")
-def reader() -> LocalReader:
-    return LocalReader(threads=1)
-
-
 @contextmanager
 def running(reader: LocalReader, settings: WebSettings, **changes: object) -> Iterator[httpx.Client]:
     """The application with these settings on a free port -> a client of it."""
@@ -79,19 +74,25 @@ class Seen:
         self._sink.close()
 
 
-@pytest.fixture
-def seen(reader: LocalReader, tmp_path: Path) -> Iterator[Seen]:
+@contextmanager
+def seeing(reader: LocalReader, tmp_path: Path, settings: WebSettings) -> Iterator[Seen]:
     path, staff, pictures = tmp_path / "events.sqlite", tmp_path / "staff.csv", tmp_path / "pictures"
     pictures.mkdir()
     staff.write_text("plate,label\nA001BC77,Ann\n", encoding="utf-8")
     store = EventStore(path)
     sources = Sources(store, pictures, lists=ListKeeper([staff]))
-    app = create_app(Backend(reader, "local", scheme=main_scheme()), WebSettings(), sources)
+    app = create_app(Backend(reader, "local", scheme=main_scheme()), settings, sources)
     with WebServer(app) as server, httpx.Client(base_url=server.url, timeout=60, trust_env=False) as client:
         seen = Seen(client, path, staff, pictures)
         yield seen
         seen.close()
     store.close()
+
+
+@pytest.fixture
+def seen(reader: LocalReader, tmp_path: Path) -> Iterator[Seen]:
+    with seeing(reader, tmp_path, WebSettings()) as seen:
+        yield seen
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,6 @@
 """Cameras that the page itself watches: their status, their newest picture, and their events in the store."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from plate_nets.web.settings import WebSettings
 from plate_nets.web.store import EventStore
 from tests.clips import TEXT, passing, write_clip
 from tests.killing import kill
+from tests.onvif_device import OnvifDevice
 from tests.rtsp import RtspCamera
 from tests.waiting import eventually
 from tests.watch_lists import watch_list
@@ -49,6 +51,8 @@ def test_cameras_are_watched_shown_and_kept(
 
             assert eventually(lambda: [each for each in events() if each["stage"] == "final"], 60)
             (event,) = events()
+            post = {"Picture": {"Plate": {"PlateNumber": "B777OP99", "Confidence": 98}}}
+            client.post("/in/dahua", json=post).raise_for_status()
             (camera,) = client.get("/api/v1/cameras").json()["cameras"]
             frame = client.get("/api/v1/cameras/gate/frame.jpg").raise_for_status().content
             missing = client.get("/api/v1/cameras/none/frame.jpg")
@@ -63,7 +67,8 @@ def test_cameras_are_watched_shown_and_kept(
     assert missing.status_code == 404
     assert kept.startswith(b"\xff\xd8")
     assert {sink["name"] for sink in health["sinks"]} == {"lines", "page"}
-    assert TEXT in (tmp_path / "events.jsonl").read_text(encoding="utf-8")
+    lines = (tmp_path / "events.jsonl").read_text(encoding="utf-8")
+    assert TEXT in lines and "B777OP99" in lines
 
 
 @pytest.mark.parametrize("blur", [False, True])
@@ -111,3 +116,43 @@ def test_a_killed_sink_thread_keeps_its_events(
         assert eventually(lambda: store.page(EventFilter()).events, 120)
     camera.kill()
     store.close()
+
+
+def test_a_camera_is_read_when_somebody_asks(
+    reader: LocalReader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    camera = RtspCamera(write_clip(tmp_path / "clip.mkv", [*passing(40, empty=8)] * 12, fps=8))
+    device = OnvifDevice()
+    path = tmp_path / "events.sqlite"
+    store = EventStore(path)
+    watched = CameraSettings(camera.url(), id="gate", read="on_trigger", onvif=device.url())
+    plan = WatchPlan(cameras=(watched,))
+    with CameraRoom(plan, path, reader, ()) as room:
+        app = create_app(Backend(reader, "local"), WebSettings(), Sources(store, None, room))
+        with WebServer(app) as server, httpx.Client(base_url=server.url, timeout=60, trust_env=False) as client:
+
+            def ask(camera: str = "gate", seconds: float = 30) -> httpx.Response:
+                return client.post(f"/api/v1/cameras/{camera}/read", params={"seconds": seconds})
+
+            assert eventually(lambda: room.status()[0].unmoved > 8, 60)
+            before = store.page(EventFilter()).events
+            with ThreadPoolExecutor(2) as pool:
+                first, same = (each.result().raise_for_status().json() for each in [pool.submit(ask), pool.submit(ask)])
+            (last,) = ask().raise_for_status().json()["events"]
+            assert eventually(lambda: store.page(EventFilter()).events, 60)
+            device.send()
+            assert eventually(lambda: store.page(EventFilter()).events[0]["revision"] > last["revision"], 60)
+            refused = ask("none").status_code, ask(seconds=31).status_code
+            camera.kill()
+            assert eventually(lambda: room.status()[0].state == "offline", 60)
+            offline = ask()
+    device.close()
+    (kept,) = store.page(EventFilter()).events
+    store.close()
+    assert before == [] and first == same
+    (event,) = first["events"]
+    assert (event["camera_id"], event["plate"], event["stage"]) == ("gate", TEXT, "final")
+    assert (last["id"], kept["id"]) == (event["id"], event["id"]), "a car that is read twice is one event"
+    assert refused == (404, 400)
+    assert (offline.status_code, offline.json()["error"]["code"]) == (503, "PLATES_UNAVAILABLE")

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -21,14 +22,14 @@ from plate_nets.cameras.privacy import without_texts
 from plate_nets.cameras.watch_lists import load_watch_list
 from plate_nets.cli import app
 from plate_nets.evaluation.dataset import load_dataset
-from plate_nets.events.event import Images
+from plate_nets.events.event import Crossed, Crossing, Images, Judged
 from plate_nets.events.sinks.base import Record
 from plate_nets.events.sinks.sqlite import SqliteSink
 from plate_nets.web.labels import label_rows
 from plate_nets.web.lists import ListKeeper
 from plate_nets.web.store import EventStore
 from tests.clips import TEXT, passing, still, write_clip
-from tests.events import event, later
+from tests.events import MOMENT, event, later
 from tests.killing import kill
 from tests.web.conftest import CAR, Seen
 
@@ -95,7 +96,9 @@ def test_visits_of_a_plate_are_told_by_camera(seen: Seen) -> None:
 
 
 def test_a_hashed_plate_is_found_and_has_visits(seen: Seen) -> None:
-    hashed = [without_texts(replace(event(number), plate=TEXT), b"salt") for number in range(2)]
+    read = Judged(TEXT, 0.9)
+    hashed = [without_texts(replace(event(number), plate=TEXT, own_reading=read), b"salt") for number in range(2)]
+    assert TEXT not in hashed[0].to_json()
     seen.write(*hashed, event(2))
     assert found(seen, text=hashed[0].plate) == [hashed[0].plate] * 2
     assert visits(seen, hashed[0].plate)["count"] == 2
@@ -126,6 +129,34 @@ def test_events_of_a_search_are_counted_by_hour(seen: Seen) -> None:
     assert counts(since="2026-11-22T12:59:59Z") == [0]
 
 
+def crossing(minute: float, direction: Crossed = "left to right", line: str = "entry") -> Crossing:
+    """A line that was crossed so many minutes after the first event."""
+    return Crossing(line, direction, MOMENT + timedelta(minutes=minute))
+
+
+def test_crossed_lines_are_counted_by_hour_and_direction(seen: Seen) -> None:
+    """At the time of the crossing, whenever the car's best frame was taken."""
+    parked = later(replace(event(0), crossings=(crossing(-5, "right to left"), crossing(90))))
+    others = [replace(event(number, camera="yard"), crossings=(crossing(number),)) for number in (1, 2, 3)]
+    seen.write(replace(event(0), crossings=(crossing(-5, "right to left"),)), parked, *others, event(4))
+    seen.write(replace(event(5, camera="yard"), supersedes=others[0].id, crossings=(crossing(3),)))
+    seen.client.put(f"{EVENTS}/{others[2].id}/correction", json={"plate": "B777OP99"})
+
+    def lines(**asked: str) -> list[tuple[str, str, str, list[int]]]:
+        day = {"since": "2026-11-22T10:00:00Z", "until": "2026-11-22T12:00:00Z"} | asked
+        answer = seen.client.get(f"{EVENTS}/lines", params=day).raise_for_status()
+        return [tuple(each.values()) for each in answer.json()["lines"]]
+
+    at_yard = ("yard", "entry", "left to right", [3, 0])
+    assert lines() == [("gate", "entry", "left to right", [0, 1]), at_yard]
+    assert lines(since="2026-11-22T09:30:00Z", until="2026-11-22T10:30:00Z", camera="gate") == [
+        ("gate", "entry", "right to left", [1])
+    ]
+    assert lines(camera="yard") == [at_yard]
+    assert lines(text="B777") == [("yard", "entry", "left to right", [1, 0])]
+    assert lines(text="A002BC7", distance="1") == [("yard", "entry", "left to right", [1, 0])]
+
+
 def test_a_search_is_a_table_that_is_safe_in_a_spreadsheet(seen: Seen) -> None:
     seen.write(*(event(number, camera=("gate", "=1+1")[number % 2], listed=number == 4) for number in range(300)))
     seen.client.put(f"{EVENTS}/{event(4).id}/correction", json={"plate": "B777OP99"})
@@ -153,6 +184,7 @@ def test_an_invalid_query_is_refused(seen: Seen, asked: dict[str, str]) -> None:
         ("hours", {"since": "2026-11-22T10:00:00Z"}),
         ("hours", {"since": "2026-11-22T10:00:00Z", "until": "2026-11-22T10:00:00Z"}),
         ("hours", {"since": "2026-11-22T10:00:00Z", "until": "2026-11-30T10:00:00Z"}),
+        ("lines", {"until": "2026-11-22T10:00:00Z"}),
     ],
 )
 def test_an_invalid_question_about_events_is_refused(seen: Seen, path: str, asked: dict[str, str]) -> None:

@@ -27,11 +27,11 @@ from playwright.sync_api import (
     expect,
 )
 
-from plate_nets.events.event import Candidate, Judged
+from plate_nets.events.event import Candidate, Crossing, Judged
 from plate_nets.recognition.geometry import resize
 from plate_nets.types import PLATE_COLUMNS, Box, Frame, Unread, Vehicle
 from tests.clips import passing, write_clip
-from tests.events import event, later
+from tests.events import MOMENT, event, later
 from tests.frames import Placed, compose, encode
 from tests.paths import ROOT
 from tests.web.conftest import CAR, ROAD, TEXT, TOKEN, Seen
@@ -368,7 +368,9 @@ def test_events_arrive_and_can_be_searched_and_corrected(browser: Browser, seen:
 
 def test_a_plate_has_a_history_and_a_day_has_bars(browser: Browser, seen: Seen) -> None:
     """Each hour is one of the browser's time zone, which need not be a whole hour away."""
-    seen.write(*(replace(event(60 * number, camera="gate"), plate=TEXT) for number in (0, 1, 30)), event(90 * 60))
+    crossed = (Crossing("entry", "left to right", MOMENT),)
+    seen.write(*(replace(event(60 * number, camera="gate"), plate=TEXT) for number in (0, 1, 30)))
+    seen.write(replace(event(90 * 60), crossings=crossed))
     url = str(seen.client.base_url)
     with browser.new_context(base_url=url, viewport=PHONE, locale="en-GB", timezone_id="Asia/Kolkata") as context:
         faults = watch(context, url)
@@ -392,11 +394,15 @@ def test_a_plate_has_a_history_and_a_day_has_bars(browser: Browser, seen: Seen) 
         expect(bars).to_have_attribute("aria-label", "15:00 2, 16:00 1")
         page.fill("#search-text", "")
         expect(bars).to_have_attribute("aria-label", "15:00 2, 16:00 1, 17:00 1")
+        line = page.locator("#day-lines li")
+        expect(line.locator("span")).to_have_text("gate · entry · left to right: 1")
+        expect(line.locator("svg")).to_have_attribute("aria-label", "15:00 1")
         picture(page, "web_day_phone")
         barriers += check(page, "day")
         page.get_by_role("button", name="Day before").click()
         expect(page.locator("#day-name")).to_have_text("Sat, Nov 21, 2026 · Events: 0")
         expect(rows).to_have_count(0)
+        expect(line).to_have_count(0)
         page.get_by_role("button", name="Day after").click()
         expect(rows).to_have_count(4)
         with page.expect_download() as started:

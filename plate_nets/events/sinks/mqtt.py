@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
 from paho.mqtt.client import Client, MQTTMessage
-from paho.mqtt.enums import CallbackAPIVersion
 
 from plate_nets.common.errors import SinkError
 from plate_nets.events.sinks.base import Notes, Record, Sink, Site
@@ -18,6 +17,7 @@ from plate_nets.events.sinks.broker import Broker
 from plate_nets.events.sinks.channels import Visits, camera_topic, is_late, list_topic, seen_at, zone_topic
 from plate_nets.events.sinks.home_assistant import Entity, of_camera, of_list
 from plate_nets.events.sinks.mqtt_connection import OFFLINE, ONLINE, QOS, Connection, MqttClient
+from plate_nets.events.sinks.settings import MqttSettings
 from plate_nets.events.sinks.stored_pictures import stored_picture
 
 TIMEOUT = 10.0
@@ -25,8 +25,6 @@ _TOPIC = "plates"
 _LONGEST_PAUSE = 4.0
 """Seconds between two attempts to connect, so that Home Assistant is right again soon after its broker is."""
 _CLEARED = ""
-OFF_AFTER = 10
-"""Seconds after which the sensor of a watch list goes off; a rule that waits for it to go on misses cars before."""
 
 
 @dataclass
@@ -73,7 +71,7 @@ class MqttSink(Sink):
         timeout: float = TIMEOUT,
         *,
         retain: bool = False,
-        off_after: int = OFF_AFTER,
+        off_after: int = MqttSettings.off_after,
     ) -> None:
         broker = Broker.parse(url, _TOPIC)
         self._broker = broker
@@ -221,9 +219,7 @@ class MqttSink(Sink):
             raise
 
     def _open(self, status_topic: str, shared: Connection | None, connected: Callable[[], None]) -> Connection:
-        client = MqttClient(CallbackAPIVersion.VERSION2)
-        client.reconnect_delay_set(1, int(_LONGEST_PAUSE))
-        self._broker.prepare(client)
+        client = MqttClient(self._broker, int(_LONGEST_PAUSE))
         client.will_set(status_topic, OFFLINE, QOS, retain=True)
         heard = []
         if shared is None:  # of the two connections the one that sends no events, in case that others write nonsense

@@ -5,25 +5,43 @@ import threading
 from collections.abc import Callable, Sequence
 
 from paho.mqtt.client import Client, ConnectFlags, MQTTMessageInfo
-from paho.mqtt.enums import MQTTErrorCode
+from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode
 from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 
 from plate_nets.common.errors import SinkError
+from plate_nets.events.sinks.broker import Broker
 
 ONLINE, OFFLINE = "online", "offline"
 QOS = 1
 """At least once."""
 _LONGEST = 4096
-"""Bytes of a packet from a broker; it only sends acknowledgements, which have five, and short statuses."""
+"""Bytes of a packet from a broker that only sends acknowledgements, which have five, and short statuses."""
 
 
 class MqttClient(Client):
-    """paho's client would read a packet of 256 MB into memory, and would reconnect after it was closed."""
+    """paho's client would read a packet of 256 MB into memory, and would reconnect after it was closed.
+
+    Args:
+        longest_pause: seconds between two attempts to connect.
+        longest: bytes of a packet from the broker; a longer one ends the connection.
+    """
 
     ended = False
     flooded = False
     """Whether a connection ended because of a long packet."""
+
+    def __init__(self, broker: Broker, longest_pause: int, longest: int = _LONGEST) -> None:
+        super().__init__(CallbackAPIVersion.VERSION2)
+        self._longest = longest
+        self.reconnect_delay_set(1, longest_pause)
+        broker.prepare(self)
+
+    def end(self) -> None:
+        """Disconnect, and stop its thread."""
+        self.ended = True
+        self.disconnect()
+        self.loop_stop()
 
     def reconnect(self) -> MQTTErrorCode:
         code = super().reconnect()
@@ -32,9 +50,9 @@ class MqttClient(Client):
         return code
 
     def _sock_recv(self, bufsize: int) -> bytes:
-        if bufsize > _LONGEST:
+        if bufsize > self._longest:
             self.flooded = True
-            raise ConnectionAbortedError("the broker sends more than acknowledgements")
+            raise ConnectionAbortedError(f"the broker sends a packet of {bufsize} bytes")
         return super()._sock_recv(bufsize)
 
 
@@ -96,9 +114,7 @@ class Connection:
     def _end(self) -> None:
         with contextlib.suppress(RuntimeError, ValueError):
             self.publish(self._status_topic, OFFLINE, retain=True).wait_for_publish(1)
-        self._client.ended = True
-        self._client.disconnect()
-        self._client.loop_stop()
+        self._client.end()
 
     def _connected(
         self, client: Client, data: object, flags: ConnectFlags, reason: ReasonCode, properties: Properties | None

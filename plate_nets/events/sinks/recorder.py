@@ -1,23 +1,26 @@
 """Puts events into the outbox, and delivers them from there to every sink."""
 
+import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from plate_nets.common.contexts import Closing
 from plate_nets.common.errors import InputError, SinkError
 from plate_nets.events.event import PlateEvent
 from plate_nets.events.sinks.base import Site
 from plate_nets.events.sinks.delivery import Delivery, finish_all
+from plate_nets.events.sinks.opening import open_sink
 from plate_nets.events.sinks.outbox import MAX_BYTES, Outbox
-from plate_nets.events.sinks.settings import SinkSettings, open_sink
+from plate_nets.events.sinks.settings import SinkSettings
 
 _HELD = 1000
 """Events kept in memory while the outbox cannot be written; beyond that the oldest is dropped."""
 _LONGEST_END = 10.0
 
 
-class Recorder:
-    """The outbox and the threads of its sinks.
+class Recorder(Closing):
+    """The outbox and the threads of its sinks. Threads may share it.
 
     Args:
         notice: called with a line about failures and recoveries.
@@ -44,6 +47,7 @@ class Recorder:
         opened = [open_sink(each, pictures) for each in sinks]
         self._notice = notice
         self._outbox = Outbox(path, names, max_bytes)
+        self._recording = threading.Lock()
         self._pending: deque[PlateEvent] = deque(maxlen=_HELD)
         self.deliveries = [
             Delivery(name, sink, self._outbox, notice, matches_only=each.matches_only, finals_only=each.finals_only)
@@ -52,13 +56,14 @@ class Recorder:
 
     def record(self, event: PlateEvent) -> None:
         """Put an event into the outbox; if that fails, keep it in memory and retry with the next ones."""
-        failed = bool(self._pending)
-        self._pending.append(event)
-        try:
-            self._flush()
-        except SinkError as error:
-            if not failed:
-                self._notice(f"{error}; events are kept in memory")
+        with self._recording:
+            failed = bool(self._pending)
+            self._pending.append(event)
+            try:
+                self._flush()
+            except SinkError as error:
+                if not failed:
+                    self._notice(f"{error}; events are kept in memory")
 
     def follow(self, site: Site) -> None:
         """Let the sinks know where events come from."""

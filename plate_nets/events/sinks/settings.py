@@ -1,20 +1,21 @@
-"""The settings of a sink, as Python values and as keys of cameras.yaml."""
+"""The settings of a sink, as Python values, as keys of cameras.yaml and as options.
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+The help of `plates watch` needs no extra, so neither does this module.
+"""
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
-from pydantic import Field
+from typer import Option
 
 from plate_nets.common.day_hours import DayHours
 from plate_nets.common.errors import InputError
-from plate_nets.events.sinks.base import Sink
-from plate_nets.events.sinks.files import CsvSink, JsonlSink, ParquetSink
-from plate_nets.events.sinks.mqtt import OFF_AFTER, MqttSink
-from plate_nets.events.sinks.notify import NotifySink
-from plate_nets.events.sinks.sqlite import SqliteSink
-from plate_nets.events.sinks.webhook import WebhookSink
+
+SECRET_VARIABLE = "PLATES_WEBHOOK_SECRET"
+"""Environment variable for the secret of a webhook that an option names."""
 
 _LONGEST = 36_500
 """Days; an upper limit for any retention."""
@@ -38,8 +39,7 @@ class JsonlSettings(_Common):
     """Lines of JSON."""
 
     type: Literal["jsonl"] = "jsonl"
-    path: Path
-    """File of lines of JSON."""
+    path: Annotated[Path, Option(help="Append events to this file, as lines of JSON.", dir_okay=False)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,8 +47,7 @@ class CsvSettings(_Common):
     """A table."""
 
     type: Literal["csv"] = "csv"
-    path: Path
-    """File of a table."""
+    path: Annotated[Path, Option(help="Append events to this CSV table.", dir_okay=False)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,8 +55,12 @@ class SqliteSettings(_Common):
     """The event store."""
 
     type: Literal["sqlite"] = "sqlite"
-    path: Path
-    """File of the event store."""
+    path: Annotated[
+        Path,
+        Option(
+            help="Keep the latest state of each car in this SQLite file, for `plates web --events`.", dir_okay=False
+        ),
+    ]
     keep_days: float | None = None
     """Days after which events are deleted; by default never."""
 
@@ -71,8 +74,9 @@ class ParquetSettings(_Common):
     """Parquet files in a folder."""
 
     type: Literal["parquet"] = "parquet"
-    folder: Path
-    """Folder for a Parquet file for each minute with events."""
+    folder: Annotated[
+        Path, Option(help="Write a Parquet file for each minute with events to this folder.", file_okay=False)
+    ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +84,9 @@ class WebhookSettings(_Common):
     """Signed HTTP requests."""
 
     type: Literal["webhook"] = "webhook"
-    url: str = field(repr=False)
+    url: Annotated[
+        str, Option(help=f"POST each event to this URL, signed with the secret in {SECRET_VARIABLE}, if set.")
+    ] = field(repr=False)
     """Address that gets a POST with each event."""
     secret: str | None = field(default=None, repr=False)
     """Secret that signs the requests."""
@@ -93,13 +99,18 @@ class MqttSettings(_Common):
     """An MQTT broker."""
 
     type: Literal["mqtt"] = "mqtt"
-    url: str = field(repr=False)
-    """Broker and topic, ``mqtt://host:port/topic``."""
+    url: Annotated[
+        str,
+        Option(
+            help="Publish each event to this broker and topic: mqtt://host:port/topic. A user and a password go "
+            "before the host, as user:password@."
+        ),
+    ] = field(repr=False)
     discovery: str | None = "homeassistant"
     """The prefix of Home Assistant's discovery; null turns it off."""
     retain: bool = False
     """Whether the broker keeps the last event of each camera and zone."""
-    off_after: int = OFF_AFTER
+    off_after: int = 10  # a rule that waits for the sensor to go on misses cars before
     """Seconds after which the sensor of a watch list goes off, 1 to 86400."""
 
     def __post_init__(self) -> None:
@@ -129,10 +140,27 @@ class NotifySettings(_Common):
             raise InputError(f"quiet: {error}") from error
 
 
-SinkSettings = Annotated[
-    JsonlSettings | CsvSettings | SqliteSettings | ParquetSettings | WebhookSettings | MqttSettings | NotifySettings,
-    Field(discriminator="type"),
-]
+SinkSettings = (
+    JsonlSettings | CsvSettings | SqliteSettings | ParquetSettings | WebhookSettings | MqttSettings | NotifySettings
+)
+
+
+def sinks_at(options: Mapping[str, Any], keep_days: float | None = None) -> list[SinkSettings]:
+    """Options -> the sinks that they name by type; the value of such an option is where its sink writes."""
+    others: dict[str, dict[str, Any]] = {
+        "sqlite": {"keep_days": keep_days},
+        "webhook": {"secret": os.environ.get(SECRET_VARIABLE)},
+    }
+    return [
+        kind(**{_place(kind): options[kind.type]}, **others.get(kind.type, {}))
+        for kind in get_args(SinkSettings)
+        if options.get(kind.type)
+    ]
+
+
+def _place(kind: type[SinkSettings]) -> str:
+    """The field that says where a sink writes: it has no default."""
+    return next(each.name for each in fields(kind) if each.default is MISSING and each.default_factory is MISSING)
 
 
 def messages(urls: Iterable[str]) -> list[NotifySettings]:
@@ -140,27 +168,3 @@ def messages(urls: Iterable[str]) -> list[NotifySettings]:
     return [
         NotifySettings(url=url, name=f"notify-{number}" if number > 1 else "") for number, url in enumerate(urls, 1)
     ]
-
-
-def open_sink(settings: SinkSettings, pictures: Path | None = None) -> Sink:
-    """Open the sink for these settings; ``pictures``: the folder of the events' pictures.
-
-    Raises:
-        InputError: a file or address cannot be used.
-        MissingExtra: a package is not installed.
-    """
-    match settings:
-        case JsonlSettings():
-            return JsonlSink(settings.path)
-        case CsvSettings():
-            return CsvSink(settings.path)
-        case SqliteSettings():
-            return SqliteSink(settings.path, settings.keep_days)
-        case ParquetSettings():
-            return ParquetSink(settings.folder)
-        case WebhookSettings():
-            return WebhookSink(settings.url, settings.secret, settings.headers)
-        case MqttSettings():
-            return MqttSink(settings.url, settings.discovery, retain=settings.retain, off_after=settings.off_after)
-        case NotifySettings():
-            return NotifySink(settings.url, settings.hours, pictures)

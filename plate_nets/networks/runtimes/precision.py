@@ -5,17 +5,15 @@ emulated; OpenVINO reports it as a capability in both cases. int8, for networks 
 bfloat16's time with AVX512-VNNI, and is slower than bfloat16 with AMX. So a process that loads a network times these
 precisions, and compares their results on the rendered pictures in `calibration/`: a precision that changes
 the results too much is not used. If bfloat16 is fast, the layers that int8 leaves out run in bfloat16, which takes 0.8
-to 0.9 of the time. The first process of a server that loads a file does this, and the others use its choice.
+to 0.9 of the time. The first process that loads a file on a processor does this, and the others use its choice, see
+`choices`.
 """
 
-import hashlib
-import json
 import logging
 import os
-import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, get_args
@@ -26,6 +24,7 @@ from numpy.typing import NDArray
 from plate_nets.common.errors import ContractError, ServerError, WeightsError
 from plate_nets.contract import CORNERS, COUNTRY, READERS, YOLO
 from plate_nets.countries.designs import DESIGNS
+from plate_nets.networks.runtimes.choices import Choice, remembered
 from plate_nets.networks.runtimes.detector import OpenVINODetector
 from plate_nets.networks.runtimes.openvino import INT8, Precision, has_bfloat16, load_ir, read_ir
 from plate_nets.networks.runtimes.quantization import ranges_of
@@ -34,8 +33,6 @@ from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, WINDOW_HEIGHT, WINDOW_WIDT
 PRECISION_VARIABLE = "PLATES_PRECISION"
 AUTO = "auto"
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
-CHOICES_VARIABLE = "PLATES_PRECISION_CHOICES"
-"""Names the file in which a server stores the choices of its processes; it is deleted with the server."""
 
 CALIBRATION = Path(__file__).parent / "calibration"
 SCENE, CROPS = "scene.jpg", "crops.raw"
@@ -53,17 +50,12 @@ _SURE = 0.8
 with probabilities within `_SCORED`."""
 _TOLD = 0.02
 """The maximum change of the probability of a country or a colour. A guess."""
-_TRIALS = 2
+_TRIALS = 5
+_WORTH = 0.7
+"""The share of bfloat16's time that int8 beside it may take at most: it takes 0.4 GB more and loads more slowly, and on
+a virtual machine with AMX the ratio was anything from 0.6 to 1.3."""
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Choice:
-    """A precision and the reason for it."""
-
-    precision: Precision
-    why: str
 
 
 @dataclass(frozen=True)
@@ -97,32 +89,9 @@ def choose(name: str, path: Path, environ: Mapping[str, str] = os.environ) -> Ch
     elif requested in INT8 and not ranges_of(read_ir(path)):
         choice = Choice("float32", "its weights have no ranges for int8")
     else:
-        choice = forced.get(requested) or _found(CANDIDATES[name], path, environ.get(CHOICES_VARIABLE))
+        candidate = CANDIDATES[name]
+        choice = forced.get(requested) or remembered(path, lambda: _measured(candidate, path), environ)
     _log.info("%s: %s: %s", name, choice.precision, choice.why)
-    return choice
-
-
-def _found(candidate: Candidate, path: Path, choices: str | None) -> Choice:
-    """Like `_measured`, but with a file of choices the first process measures and the others wait for it."""
-    if choices is None:
-        return _measured(candidate, path)
-    try:
-        digest = hashlib.sha256(path.read_bytes() + path.with_suffix(".bin").read_bytes()).hexdigest()
-        file = Path(choices).open("a+", encoding="utf-8")  # noqa: SIM115
-    except OSError:  # a missing network is reported when it is loaded
-        return _measured(candidate, path)
-    with file:
-        if sys.platform != "win32":  # only a server's processes share choices, and they run on Linux
-            import fcntl
-
-            fcntl.lockf(file, fcntl.LOCK_EX, 1, int(digest[:8], 16))  # for this network, until the file is closed
-        file.seek(0)
-        for line in file:
-            if line.startswith(digest):  # complete: a line of another network may be half written
-                known = json.loads(line.removeprefix(digest))
-                return Choice(known["precision"], f"as chosen before: {known['why']}")
-        choice = _measured(candidate, path)
-        file.write(f"{digest} {json.dumps(asdict(choice))}\n")
     return choice
 
 
@@ -154,7 +123,11 @@ def _measured(candidate: Candidate, path: Path) -> Choice:
     native = native and is_faster("bfloat16")
     if ranges and not (native and is_faster("int8-bfloat16")):
         is_faster("int8")
-    return Choice(min(spent, key=spent.__getitem__), ", ".join(reasons))
+    fastest: Precision = "float32"
+    for precision, seconds in spent.items():
+        if seconds < (_WORTH if precision == "int8-bfloat16" else 1) * spent[fastest]:
+            fastest = precision
+    return Choice(fastest, ", ".join(reasons))
 
 
 def _seconds(run: Callable[[Any], Any], example: NDArray[Any]) -> float:

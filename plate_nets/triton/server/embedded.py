@@ -19,6 +19,7 @@ import psutil
 
 from plate_nets.common.control_key import check_key, new_key, restrictions
 from plate_nets.common.errors import ServerStartError
+from plate_nets.networks.runtimes.choices import choices_file
 from plate_nets.networks.runtimes.networks import default_repository
 from plate_nets.triton.server.faults import last_words, loaded, reason, refused
 from plate_nets.triton.server.guard import clean
@@ -268,7 +269,9 @@ class EmbeddedTriton:
 
     @cached_property
     def _choices(self) -> str:
-        """The file of `runtimes.precision`, in memory: it survives restarts of the server, but not of this process."""
+        """The file of `runtimes.choices`, in memory if it cannot be written: then it ends with this process."""
+        if file := choices_file():
+            return str(file)
         number = os.memfd_create("plates_precision")
         weakref.finalize(self, os.close, number)
         return f"/proc/{os.getpid()}/fd/{number}"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from plate_nets.common.control_key import KEY_VARIABLE
 from plate_nets.common.errors import ServerStartError
-from plate_nets.networks.runtimes.precision import CHOICES_VARIABLE
+from plate_nets.networks.runtimes.choices import CHOICES_VARIABLE
 from plate_nets.triton.server.guard import SHARED_MEMORY
 from plate_nets.triton.server.installation import PACKAGE, Installation, library_path
 from plate_nets.triton.server.plain_folder import plain_temporary_folder, python_environment, python_links, python_texts
@@ -64,7 +64,7 @@ def plan_server(
 ) -> Plan:
     """Plan one run of a server, with extra ``options``; its models can import this package and ``packages``.
 
-    ``choices``: file in which its processes store the precision of each network, see `runtimes.precision`.
+    ``choices``: file in which its processes store the precision of each network, see `runtimes.choices`.
 
     Raises:
         ServerStartError: too little space for its files or its shared memory.

@@ -15,6 +15,7 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_late
 from prometheus_client.registry import Collector
 
 from plate_nets.common import threads
+from plate_nets.common.contexts import Closing
 from plate_nets.common.errors import ServerStartError
 from plate_nets.common.threads import LastingThread
 from plate_nets.triton.supervision.metrics import ThreadFaults
@@ -41,7 +42,7 @@ class Summary(Protocol):
         ...
 
 
-class HealthEndpoint:
+class HealthEndpoint(Closing):
     """An HTTP server in a thread of its own; Prometheus gets ``metrics``.
 
     Raises:

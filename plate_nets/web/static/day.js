@@ -1,10 +1,11 @@
-// The events of a day as bars, one an hour of the browser's time zone.
+// The events of a day as bars, one an hour of the browser's time zone, and those of each line that cars crossed.
 import { api, language, make, makeSvg, number, text } from "./common.js";
 
 const HOUR = 3_600_000;
 const HIGH = 40;
+const DIRECTIONS = { "left to right": "live.left_to_right", "right to left": "live.right_to_left" };
 const figure = document.getElementById("day");
-const parts = Object.fromEntries(["day-name", "day-bars", "day-hours"].map((id) => [id, document.getElementById(id)]));
+const parts = Object.fromEntries(["day-name", "day-bars", "day-hours", "day-lines"].map((id) => [id, document.getElementById(id)]));
 let asking = new AbortController();
 const date = new Intl.DateTimeFormat(language, { weekday: "short", day: "numeric", month: "short", year: "numeric" });
 const clock = new Intl.DateTimeFormat(language, { timeStyle: "short", hour12: false });
@@ -25,25 +26,39 @@ export async function drawDay(query, day) {
   const asked = new URLSearchParams(query);
   asked.set("since", day.toISOString());
   asked.set("until", dayAfter(day).toISOString());
-  const { counts } = await api(`/api/v1/events/hours?${asked}`, { signal: asking.signal });
-  const hours = counts.map((count, at) => ({ count, from: new Date(day.getTime() + at * HOUR) }));
-  const most = Math.max(1, ...counts);
-  const words = ({ count, from }) => `${clock.format(from)} ${number(count)}`;
-  const sum = counts.reduce((all, count) => all + count, 0);
-  parts["day-name"].textContent = `${date.format(day)} · ${text("live.day_events", { count: number(sum) })}`;
-  parts["day-bars"].setAttribute("viewBox", `0 0 ${10 * hours.length} ${HIGH}`);
-  parts["day-bars"].setAttribute("aria-label", hours.filter(({ count }) => count).map(words).join(", ") || text("live.none"));
-  parts["day-bars"].replaceChildren(
-    ...hours.map((hour, at) => {
-      const height = hour.count && Math.max(1, (HIGH * hour.count) / most);
+  const ask = (what) => api(`/api/v1/events/${what}?${asked}`, { signal: asking.signal });
+  const [{ counts }, { lines }] = await Promise.all([ask("hours"), ask("lines")]);
+  const hours = counts.map((_, at) => new Date(day.getTime() + at * HOUR));
+  parts["day-name"].textContent = `${date.format(day)} · ${text("live.day_events", { count: number(sum(counts)) })}`;
+  drawBars(parts["day-bars"], counts, hours, Math.max(0, ...counts));
+  parts["day-hours"].replaceChildren(
+    ...hours.map((from) => make("span", {}, from.getHours() % 6 || from.getMinutes() ? "" : clock.format(from))),
+  );
+  const most = Math.max(0, ...lines.flatMap((line) => line.counts)); // all lines have one scale
+  parts["day-lines"].replaceChildren(...lines.map((line) => lineOf(line, hours, most)));
+  figure.hidden = false;
+}
+
+const sum = (counts) => counts.reduce((all, count) => all + count, 0);
+
+function lineOf({ camera_id: camera, line, direction, counts }, hours, most) {
+  const bars = makeSvg("svg", { role: "img", preserveAspectRatio: "none" });
+  drawBars(bars, counts, hours, most);
+  const name = `${camera} · ${line} · ${text(DIRECTIONS[direction])}: ${number(sum(counts))}`;
+  return make("li", {}, make("span", {}, name), bars);
+}
+
+function drawBars(svg, counts, hours, most) {
+  const words = (at) => `${clock.format(hours[at])} ${number(counts[at])}`;
+  svg.setAttribute("viewBox", `0 0 ${10 * counts.length} ${HIGH}`);
+  svg.setAttribute("aria-label", [...counts.keys()].filter((at) => counts[at]).map(words).join(", ") || text("live.none"));
+  svg.replaceChildren(
+    ...counts.map((count, at) => {
+      const height = count && Math.max(1, (HIGH * count) / most);
       return makeSvg("g", {},
-        makeSvg("title", {}, words(hour)),
+        makeSvg("title", {}, words(at)),
         makeSvg("rect", { class: "ground", x: 10 * at + 1, y: 0, width: 8, height: HIGH }),
         makeSvg("rect", { class: "bar-of-hour", x: 10 * at + 1, y: HIGH - height, width: 8, height }));
     }),
   );
-  parts["day-hours"].replaceChildren(
-    ...hours.map(({ from }) => make("span", {}, from.getHours() % 6 || from.getMinutes() ? "" : clock.format(from))),
-  );
-  figure.hidden = false;
 }

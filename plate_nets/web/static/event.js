@@ -28,6 +28,8 @@ export function eventRow(event, { plain = false, act = null, show = null } = {})
       event.heading ? make("span", { class: "hint" }, `${ARROWS[event.heading]} ${text(`live.${event.heading}`)}`) : null,
       hint(event.vehicle?.type && vehicle(event.vehicle)),
       hint(event.country?.name !== "unknown" && event.country?.name?.toUpperCase()),
+      hint(event.source),
+      hint(event.own_reading && event.own_reading.name !== event.plate && text("live.own_reading", { plate: event.own_reading.name })),
       event.is_parked ? make("span", { class: "pill", data: { level: "middle" } }, text("live.parked")) : null,
       event.stage === "provisional" ? make("span", { class: "pill", data: { level: "middle" } }, text("live.provisional")) : null,
       ...event.watch.map((match) => make("span", { class: "pill", data: { level: "low" } }, [match.list, match.label].filter(Boolean).join(": "))),

@@ -39,16 +39,16 @@ class Finder(OtherDetector):
         return np.array([[200, 0, 300, 30], [62, 42, 220, 75]], np.float32)
 
 
-def test_each_reader_reads_whole_photos_with_its_own_detector(tmp_path: Path) -> None:
+def test_each_reader_reads_whole_photos_with_its_own_detector(reader: LocalReader, tmp_path: Path) -> None:
     labelled(tmp_path)
-    found = compare(tmp_path, LocalReader(threads=1), Other(), Finder())
+    found = compare(tmp_path, reader, Other(), Finder())
     assert [answer.text for answer in found.ours] == ["A123BC77", "K456MH99"]
     assert [answer.text for answer in found.other] == ["A123BC77", ""]
 
 
-def test_both_readers_are_judged_by_the_same_labels(tmp_path: Path) -> None:
+def test_both_readers_are_judged_by_the_same_labels(reader: LocalReader, tmp_path: Path) -> None:
     labelled(tmp_path)
-    found = compare(tmp_path, LocalReader(threads=1), Other())
+    found = compare(tmp_path, reader, Other())
     assert [(answer.text, answer.country) for answer in found.ours] == [("A123BC77", "ru"), ("K456MH99", "ru")]
     cells = found.cells()
     assert cells[:2] == [tmp_path.name, "2"]

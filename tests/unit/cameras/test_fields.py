@@ -114,13 +114,13 @@ def test_a_source_may_become_interlaced_and_change_its_size(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("says", [True, False])
-def test_a_car_is_read_in_interlaced_pictures(tmp_path: Path, says: bool) -> None:
+def test_a_car_is_read_in_interlaced_pictures(reader: LocalReader, tmp_path: Path, says: bool) -> None:
     frames = [compose(360, 640, [Placed(TEXT, 20 + 16 * number, 180, 200)], seed=number) for number in range(26)]
     clip = write_clip(tmp_path / "woven.ts", woven(frames, "tff"), 25, fields="tff" if says else None)
     texts: dict[str, list[str]] = {}
     modes: tuple[Deinterlace, ...] = ("auto", "off")
     for deinterlace in modes:
         camera = CameraSettings(str(clip), deinterlace=deinterlace)
-        with Watcher(LocalReader(threads=1), camera) as watcher:
+        with Watcher(reader, camera) as watcher:
             texts[deinterlace] = [event.plate for event in watcher if event.stage == "final"]
     assert texts["auto"] == [TEXT] != texts["off"]

@@ -8,10 +8,9 @@ import json
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -29,6 +28,7 @@ from plate_nets.events.event import PlateEvent, event_schema
 from plate_nets.types import Box, Frame, Plate, Reading
 from tests.broker import Broker
 from tests.frames import Placed, compose, encode
+from tests.local_http import LocalHttp, QuietHandler
 from tests.receiver import Receiver
 from tests.waiting import eventually
 
@@ -63,7 +63,7 @@ def message(kind: str = "update", id: str = ID, **changes: Any) -> bytes:
     return json.dumps({"type": kind, "before": after, "after": after | changes}).encode()
 
 
-class Frigate:
+class Frigate(LocalHttp):
     """Answers as Frigate does; ``faults`` come first, None hangs up. ``knows_plates``: from version 0.16 on."""
 
     def __init__(self) -> None:
@@ -76,25 +76,15 @@ class Frigate:
         self.headers: dict[str, str] = {}
         standin = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class Handler(QuietHandler):
             def do_GET(self) -> None:
                 standin._answer(self, None)
 
             def do_POST(self) -> None:
                 standin._answer(self, json.loads(self.rfile.read(int(self.headers["content-length"]))))
 
-            def log_message(self, format: str, *args: object) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
-        self._thread.start()
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        super().__init__(Handler)
+        self.url = f"http://127.0.0.1:{self.port}"
 
     def _answer(self, handler: BaseHTTPRequestHandler, body: dict[str, Any] | None) -> None:
         address = urlsplit(handler.path)

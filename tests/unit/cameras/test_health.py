@@ -19,14 +19,14 @@ from tests.events import event
 
 
 @pytest.fixture
-def url(tmp_path: Path) -> Iterator[str]:
+def url(reader: LocalReader, tmp_path: Path) -> Iterator[str]:
     """A file that is read, a file that is missing, and a webhook where nothing answers."""
     clip = write_clip(tmp_path / "gate.mp4", smeared(3))
     settings = WebhookSettings(url="http://ann:secret@127.0.0.1:9/")
     said: list[str] = []
     recorder = Recorder(tmp_path / "outbox.sqlite", [settings], said.append)
     recorder.record(event(0))
-    with Watcher(LocalReader(), [str(clip), str(tmp_path / "nothing.mp4")], notice=lambda *_: None) as watcher:
+    with Watcher(reader, [str(clip), str(tmp_path / "nothing.mp4")], notice=lambda *_: None) as watcher:
         list(watcher)
         status = WatchStatus(watcher.status, recorder.deliveries)
         endpoint = HealthEndpoint(status, "127.0.0.1", 0, status)

@@ -46,11 +46,6 @@ def joined(path: Path, *parts: Path) -> Path:
     return path
 
 
-@pytest.fixture(scope="module")
-def reader() -> LocalReader:
-    return LocalReader(threads=1)
-
-
 def watched(
     reader: Reader, clip: Path, settings: WatcherSettings = WatcherSettings(), aspect: str | None = None
 ) -> tuple[list[PlateEvent], list[str]]:

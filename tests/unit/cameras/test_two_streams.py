@@ -31,11 +31,6 @@ LARGE, SMALL = (360, 640), (180, 320)
 
 
 @pytest.fixture(scope="module")
-def reader() -> LocalReader:
-    return LocalReader(threads=1)
-
-
-@pytest.fixture(scope="module")
 def frames() -> list[Frame]:
     """A car that passes in four seconds, and one second of the empty street."""
     return list(passing(4 * FPS, size=LARGE, empty=FPS))
@@ -74,6 +69,7 @@ class Watched:
         return sum(frame.frame.enlarged is None for frame in self.frames)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "settings", [WatcherSettings(), WatcherSettings(vehicles=True, blur=True), WatcherSettings(thorough=True)]
 )
@@ -238,7 +234,7 @@ def test_while_the_small_stream_is_lost_the_large_one_is_watched(streams: tuple[
         large.start()
         analysed = wait(lambda status: status.state == "online").analysed
         wait(lambda status: status.analysed > analysed + 5)
-    assert said == [
+    assert [line for line in said if "Connection refused" not in line] == [  # said while a camera starts slowly
         "detect: offline: the connection was closed",
         "detect: online again",
         "offline: the connection was closed",

@@ -31,11 +31,6 @@ from tests.watch_lists import watch_list
 
 
 @pytest.fixture(scope="module")
-def reader() -> LocalReader:
-    return LocalReader(threads=1)
-
-
-@pytest.fixture(scope="module")
 def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A car that passes in three seconds at 8 frames a second, followed by two seconds of the empty street."""
     return write_clip(tmp_path_factory.mktemp("clips") / "car.mp4", passing(24, empty=16), fps=8)

@@ -10,9 +10,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
+from typing import cast
 
 import cv2
 import numpy as np
@@ -26,6 +28,8 @@ from typer.testing import CliRunner
 import plate_nets.cli
 from plate_nets.cli import app
 from plate_nets.cli.read import Source, find_pictures
+from plate_nets.cli.readers import Healing
+from plate_nets.client import PlateClient
 from plate_nets.common.errors import DeadlineExceeded, InputError, ModelDied, ServerError, ServerUnavailable
 from plate_nets.countries.designs import UNKNOWN
 from plate_nets.recognition.left_out import LeftOut
@@ -82,7 +86,8 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
         recovered.clear()
         asked.clear()
         module = importlib.import_module("plate_nets.cli.read")  # in the package, this name is the command
-        monkeypatch.setattr(module, "open_reader", lambda *_: (FakeClient(known), lambda: recovered.append(1)))
+        reader = Healing(cast(PlateClient, FakeClient(known)), lambda: recovered.append(1))
+        monkeypatch.setattr(module, "open_reader", lambda *_, **__: nullcontext(reader))
         return CliRunner().invoke(app, ["read", *map(str, arguments)])
 
     return invoke
@@ -186,7 +191,7 @@ class Sizes(FakeClient):
 def test_the_shape_of_pictures_may_be_told(car: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     module = importlib.import_module("plate_nets.cli.read")
     client = Sizes()
-    monkeypatch.setattr(module, "open_reader", lambda *_: (client, lambda: None))
+    monkeypatch.setattr(module, "open_reader", lambda *_, **__: nullcontext(client))
     result = CliRunner().invoke(app, ["read", "--aspect", "8:3", "--json", str(car)])
     assert client.sizes == [(60, 160, 3)]
     assert json.loads(result.stdout)[0]["plates"][0]["box"] == [5.0, 20.0, 30.0, 30.0]

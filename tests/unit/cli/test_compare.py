@@ -68,9 +68,8 @@ def other() -> Iterator[str]:
 
 
 @pytest.fixture(autouse=True)
-def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def inside(reader: LocalReader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    reader = LocalReader(threads=1)
     monkeypatch.setattr(importlib.import_module("plate_nets.cli.readers"), "local_reader", lambda *_: reader)
     Path("photos").mkdir()
     for number, text in enumerate(TEXTS):

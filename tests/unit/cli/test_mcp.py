@@ -15,6 +15,7 @@ from tests.events import event
 from tests.paths import ROOT
 
 
+@pytest.mark.slow
 def test_an_assistant_reads_pictures_and_finds_events(tmp_path: Path) -> None:
     from mcp import Client, StdioServerParameters, stdio_client  # imported here: takes a second
 

@@ -134,7 +134,7 @@ def test_a_batch_keeps_the_settings_of_the_environment(car: Path, monkeypatch: p
 @pytest.mark.parametrize(
     ("command", "module"),
     [
-        ("read car.jpg", "plate_nets.cli.read"),
+        ("read car.jpg", "plate_nets.cli.readers"),
         ("watch car.jpg", "plate_nets.cli.readers"),
         ("web", "plate_nets.cli.web"),
         ("batch car.jpg --out out", "plate_nets.batch.readers"),

@@ -39,9 +39,7 @@ def reader() -> LocalReader:
 def bus(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, reader: LocalReader) -> None:
     """Lets the commands read with a reader that sees a bus."""
     monkeypatch.chdir(tmp_path)
-    for command in ("read", "readers"):
-        module = importlib.import_module(f"plate_nets.cli.{command}")
-        monkeypatch.setattr(module, "local_reader", lambda *_: reader)
+    monkeypatch.setattr(importlib.import_module("plate_nets.cli.readers"), "local_reader", lambda *_: reader)
 
 
 def run(*arguments: object) -> str:
@@ -135,6 +133,7 @@ def test_the_detail_of_the_file_applies_without_an_option(
     assert asked == [used]
 
 
+@pytest.mark.slow
 def test_a_batch_applies_the_vehicles_and_detail_options(
     car: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

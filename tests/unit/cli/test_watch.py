@@ -15,8 +15,8 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
+from plate_nets.cameras.option_settings import SALT_VARIABLE
 from plate_nets.cli import app
-from plate_nets.cli.watch import SALT_VARIABLE
 from plate_nets.recognition.annotation import annotate
 from plate_nets.recognition.local import LocalReader
 from plate_nets.types import Frame, Plate
@@ -325,6 +325,15 @@ def zones(items: str) -> str:
             "deinterlace: Input should be 'auto', 'on' or 'off'",
         ),
         ("cameras: [{source: a.mp4, silence: .nan}]", "camera a: silence: expected 0.5 to 3600 s, got nan"),
+        (
+            "cameras: [{source: a.mp4, read: on_trigger}]",
+            "camera a: read: expected always, for a source",
+        ),
+        ("cameras: [{source: 'rtsp://a/b', id: a, read: on_trigger}]", "camera a: read: on_trigger: nobody can ask"),
+        (
+            "cameras: [{source: 'rtsp://a/b', id: a, onvif: a.b}]",
+            "camera a: onvif: expected an http:// or https:// URL",
+        ),
         ("cameras: [{source: a.mp4, least_height: .nan}]", "camera a: least_height: expected 0 px or more, got nan"),
         (
             "cameras: [{source: a.mp4}]\nsinks: [{type: mqtt, url: 'mqtt://a/b', off_after: 0}]",

@@ -181,11 +181,11 @@ def test_the_thread_of_the_watchdog_survives() -> None:
     assert eventually(lambda: thread.error is None, 60), "its next turn ended well"
 
 
-def test_the_thread_of_a_camera_survives(tmp_path: Path, health: str) -> None:
+def test_the_thread_of_a_camera_survives(reader: LocalReader, tmp_path: Path, health: str) -> None:
     camera = RtspCamera(write_clip(tmp_path / "camera.mkv", still(3000), fps=25))
     settings = CameraSettings(camera.url(), id="gate", fps=5, motion_gate=True)
     try:
-        with Watcher(LocalReader(threads=1), settings, notice=lambda *_: None) as watcher:
+        with Watcher(reader, settings, notice=lambda *_: None) as watcher:
             watcher.start()
 
             def analysed(more: int) -> bool:

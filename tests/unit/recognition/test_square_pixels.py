@@ -49,8 +49,7 @@ def right(reader: VehicleReader, number: int) -> int:
     return sum(each.text in by_text for each in placed)
 
 
-def test_photos_at_half_height_are_read_if_their_shape_is_told() -> None:
-    reader = LocalReader()
+def test_photos_at_half_height_are_read_if_their_shape_is_told(reader: LocalReader) -> None:
     told = AspectReader(reader, parse_aspect("16:9"))
     assert right(reader, 0) <= 5
     assert sum(right(told, number) for number in range(10)) >= 94

@@ -53,8 +53,7 @@ def test_a_frame_smaller_than_a_window_is_one_window() -> None:
 PLATES = [Placed("A123BC77", 100 + 400 * (place % 3), 60 + 320 * (place // 3)) for place in range(5)]
 
 
-def test_plates_are_found_around_the_places_where_they_are_expected() -> None:
-    reader = LocalReader(threads=1)
+def test_plates_are_found_around_the_places_where_they_are_expected(reader: LocalReader) -> None:
     frame = compose(*HW, PLATES)
     expected = tuple(each.box for each in PLATES)
     plates = reader.look(frame, Focus(only=expected)).plates
@@ -63,7 +62,9 @@ def test_plates_are_found_around_the_places_where_they_are_expected() -> None:
 
 
 @pytest.mark.parametrize(("expected", "looks"), [(PLATES[0].box, 1), (Box(600, 600, 760, 634), 2)])
-def test_the_whole_frame_is_looked_at_if_a_plate_is_not_where_it_is_expected(expected: Box, looks: int) -> None:
+def test_the_whole_frame_is_looked_at_if_a_plate_is_not_where_it_is_expected(
+    reader: LocalReader, expected: Box, looks: int
+) -> None:
     asked = []
 
     @contextmanager
@@ -71,6 +72,6 @@ def test_the_whole_frame_is_looked_at_if_a_plate_is_not_where_it_is_expected(exp
         asked.append(stage)
         yield
 
-    plates = LocalReader(threads=1).look(compose(*HW, PLATES[:1]), Focus(only=(expected,)), stages=note).plates
+    plates = reader.look(compose(*HW, PLATES[:1]), Focus(only=(expected,)), stages=note).plates
     assert [plate.reading.text for plate in plates] == ["A123BC77"]
     assert asked.count("network") == looks

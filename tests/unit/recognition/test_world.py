@@ -19,11 +19,6 @@ FONT = Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuSans-Bold.ttf
 RUSSIAN, TURKISH = "A123BC77", "34ABC123"
 
 
-@pytest.fixture(scope="module")
-def reader() -> LocalReader:
-    return LocalReader(threads=1)
-
-
 def car(*drawn: Frame) -> Frame:
     """A car with a Russian plate, and with others below it."""
     frame = compose(600, 900, [Placed(RUSSIAN, 120, 400)])

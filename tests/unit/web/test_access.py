@@ -51,7 +51,7 @@ def test_wrong_tokens_are_limited_and_a_right_one_is_always_accepted() -> None:
     token = "a-token-of-the-tests"
     access = Access(WebSettings(tokens=(token,)))
     proxy = HTTPConnection(
-        {"type": "http", "headers": [(b"authorization", b"Bearer wrong")], "client": ("203.0.113.7", 1)}
+        {"type": "http", "path": "/", "headers": [(b"authorization", b"Bearer wrong")], "client": ("203.0.113.7", 1)}
     )
     answers = []
     for ask in (lambda: access.log_in(proxy, "wrong"), lambda: access.caller(proxy)) * 3:
@@ -83,7 +83,7 @@ def test_a_network_without_a_token(sender: str, headers: dict[str, str], answer:
     trusted = networks_of(["10.0.0.0/8", "192.168.0.0/16", "fd00::/8"])
     access = Access(WebSettings(tokens=("a-token-of-the-tests",), hosts=("nvr",), trusted=trusted))
     named = [(name.encode(), value.encode()) for name, value in headers.items()]
-    connection = HTTPConnection({"type": "http", "headers": named, "client": (sender, 1)})
+    connection = HTTPConnection({"type": "http", "path": "/", "headers": named, "client": (sender, 1)})
     if answer is None:
         assert access.caller(connection).name == sender
         return

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from plate_nets.events.event import Crossing
 from plate_nets.events.sinks.base import Record
 from plate_nets.events.sinks.sqlite import SqliteSink
 from plate_nets.web.event_filter import EventFilter
 from plate_nets.web.store import EventStore
-from tests.events import event
+from tests.events import MOMENT, event
 from tests.waiting import eventually
 
 
@@ -40,6 +41,18 @@ def test_a_corrected_text_is_found_by_a_similar_one_after_a_restart(sink: Sqlite
     (found,) = store.page(EventFilter(text="B777OP98", distance=1)).events
     store.close()
     assert found["correction"] == "B777OP99"
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_crossings_are_counted_that_are_older_than_the_first_page(sink: SqliteSink, path: Path, times: int) -> None:
+    crossed = (Crossing("entry", "left to right", MOMENT), Crossing("exit", "right to left", MOMENT))
+    sink.send([record(1, crossings=crossed), record(2)])
+    hour = EventFilter(since="2026-11-22T10:00:00Z", until="2026-11-22T11:00:00Z")
+    for _ in range(times):
+        store = EventStore(path)
+        found = store.lines(hour, int(MOMENT.timestamp()))
+        store.close()
+    assert [(each.line, each.hour, each.count) for each in found] == [("entry", 0, 1), ("exit", 0, 1)]
 
 
 def test_no_reader_stays_on_a_store_that_was_moved(sink: SqliteSink, path: Path) -> None:

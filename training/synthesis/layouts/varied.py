@@ -10,6 +10,8 @@ from training.synthesis.layouts.drawn import in_line, in_row, small_letters
 from training.synthesis.layouts.layout import BLACK, WHITE, PlateLayout, Slot
 from training.synthesis.typefaces import TYPEFACES
 
+Letters = tuple[tuple[str, Slot], ...]
+
 _SIZES = ((520.0, 112.0), (400.0, 130.0), (305.0, 152.0), (360.0, 110.0), (460.0, 130.0))
 _SIZE_SHARES = (0.45, 0.2, 0.2, 0.1, 0.05)
 """Shares of one-line plates: Europe, Brazil, North America, and sizes in between."""
@@ -58,30 +60,15 @@ def layout(fit: Fit, rng: np.random.Generator) -> PlateLayout:
     right = width * rng.uniform(0.93, 0.98)
     typeface = list(TYPEFACES)[int(rng.integers(len(TYPEFACES)))]
     slots: tuple[Slot, ...] = ()
-    small: tuple[tuple[str, Slot], ...] = ()
-    coloured: tuple[tuple[str, Slot, Colour], ...] = ()
+    small: Letters = ()
     discs: tuple[Disc, ...] = ()
-    bands: tuple[Band, ...] = ()
-    stars: tuple[tuple[float, float, float], ...] = ()
     for place, row in enumerate(rows):
         baseline = middle + tall / 2 if len(rows) == 1 else (0.06 + 0.46 * place) * height + tall
         placed, marks, seals = _row(row, left, right, tall, baseline, typeface, rng)
         slots, small, discs = slots + placed, small + marks, discs + seals
-    if strip:
-        bands += (Band((0, 0, 0.085 * width, height), _BLUE if rng.random() < 0.85 else _STICKERS[0]),)
-        word = "".join(ascii_uppercase[i] for i in rng.integers(0, len(ascii_uppercase), int(rng.integers(1, 4))))
-        letters = small_letters(Small(word, 0.0425 * width, 0.17 * height, 0.9 * height), rng)
-        coloured = tuple((letter, slot, _LIGHT) for letter, slot in letters)
-        if rng.random() < 0.7:
-            stars = ((0.0425 * width, 0.32 * height, 0.15 * height),)
-    if len(rows) == 1 and not usual:
-        if rng.random() < 0.8:
-            small += _words(width, (height - tall) / 2 * 0.7, middle - tall / 2 - 0.04 * height, rng)
-        if rng.random() < 0.7:
-            small += _words(width, (height - tall) / 2 * 0.5, height * 0.95, rng)
-    elif len(rows) == 1 and rng.random() < 0.2:  # until when the plate is valid
-        date = _DATES[int(rng.integers(len(_DATES)))]
-        small += small_letters(Small(date, rng.uniform(0.35, 0.65) * width, 0.13 * height, 0.98 * height), rng)
+    bands, coloured, stars = _country(width, height, rng) if strip else ((), (), ())
+    if len(rows) == 1:
+        small += _validity(width, height, rng) if usual else _around(width, height, tall, middle, rng)
     if rng.random() < 0.25:
         colour = _STICKERS[int(rng.integers(len(_STICKERS)))]
         x, y = width * rng.choice((0.06, 0.94)), height * rng.uniform(0.1, 0.9)
@@ -102,9 +89,39 @@ def layout(fit: Fit, rng: np.random.Generator) -> PlateLayout:
     )
 
 
+def _country(
+    width: float, height: float, rng: np.random.Generator
+) -> tuple[tuple[Band, ...], tuple[tuple[str, Slot, Colour], ...], tuple[tuple[float, float, float], ...]]:
+    """The strip at the left edge: its band, its letters and, on some plates, its stars."""
+    band = Band((0, 0, 0.085 * width, height), _BLUE if rng.random() < 0.85 else _STICKERS[0])
+    word = "".join(ascii_uppercase[i] for i in rng.integers(0, len(ascii_uppercase), int(rng.integers(1, 4))))
+    letters = small_letters(Small(word, 0.0425 * width, 0.17 * height, 0.9 * height), rng)
+    stars = ((0.0425 * width, 0.32 * height, 0.15 * height),) if rng.random() < 0.7 else ()
+    return (band,), tuple((letter, slot, _LIGHT) for letter, slot in letters), stars
+
+
+def _validity(width: float, height: float, rng: np.random.Generator) -> Letters:
+    """Until when some plates are valid."""
+    if rng.random() >= 0.2:
+        return ()
+    date = _DATES[int(rng.integers(len(_DATES)))]
+    return small_letters(Small(date, rng.uniform(0.35, 0.65) * width, 0.13 * height, 0.98 * height), rng)
+
+
+def _around(width: float, height: float, tall: float, middle: float, rng: np.random.Generator) -> Letters:
+    """Small words above and below the text, on some plates; ``tall``, ``middle``: of the text."""
+    above: Letters = ()
+    below: Letters = ()
+    if rng.random() < 0.8:
+        above = _words(width, (height - tall) / 2 * 0.7, middle - tall / 2 - 0.04 * height, rng)
+    if rng.random() < 0.7:
+        below = _words(width, (height - tall) / 2 * 0.5, height * 0.95, rng)
+    return above + below
+
+
 def _row(
     text: str, left: float, right: float, height: float, baseline: float, typeface: str, rng: np.random.Generator
-) -> tuple[tuple[Slot, ...], tuple[tuple[str, Slot], ...], tuple[Disc, ...]]:
+) -> tuple[tuple[Slot, ...], Letters, tuple[Disc, ...]]:
     """Characters of one line in up to three groups, with gaps between them; half of the lines are evenly spaced."""
     cuts = sorted(set(rng.integers(1, max(len(text), 2), int(rng.integers(0, 3))).tolist())) if len(text) > 3 else []
     groups = [text[begin:end] for begin, end in zip([0, *cuts], [*cuts, len(text)], strict=True)]
@@ -123,7 +140,7 @@ def _row(
     return slots, (), ()
 
 
-def _words(width: float, height: float, baseline: float, rng: np.random.Generator) -> tuple[tuple[str, Slot], ...]:
+def _words(width: float, height: float, baseline: float, rng: np.random.Generator) -> Letters:
     height = max(6.0, min(height, 22.0))
     count = int(rng.integers(4, max(5, int(width * 0.9 / (0.72 * height)))))
     return small_letters(Small("@" * count, width / 2, height, baseline), rng)

@@ -21,9 +21,11 @@ from jinja2 import Environment
 from paho.mqtt.client import Client, MQTTMessage
 from paho.mqtt.enums import MQTTErrorCode, _ConnectionState
 
+from plate_nets.cameras.frigate_messages import events_of_frigate
 from plate_nets.common.errors import InputError, SinkError
 from plate_nets.events.event import Images, PlateEvent
 from plate_nets.events.sinks.base import Record, Site
+from plate_nets.events.sinks.broker import Broker as MqttBroker
 from plate_nets.events.sinks.delivery import Delivery, finish_all
 from plate_nets.events.sinks.home_assistant import of_camera, of_list
 from plate_nets.events.sinks.mqtt import MqttSink
@@ -417,6 +419,17 @@ def test_a_misbehaving_broker_is_reported_and_fills_no_memory(
         for _ in range(2):
             with pytest.raises(SinkError, match=r"^(no answer|no acknowledgement|connection lost)"):
                 sink.send(records(0))
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000, "kB"
+
+
+def test_a_long_message_to_a_listener_fills_no_memory(
+    hostile: Callable[[Callable[[socket.socket], object]], int],
+) -> None:
+    said: list[str] = []
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    broker = MqttBroker.parse(f"mqtt://127.0.0.1:{hostile(huge_message)}", "frigate")
+    with events_of_frigate(broker, lambda payload: None, said.append):
+        assert eventually(lambda: any("connection lost" in each for each in said), 60), said
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000, "kB"
 
 

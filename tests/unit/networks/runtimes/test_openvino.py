@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import openvino
@@ -10,6 +11,7 @@ import pytest
 from openvino import opset13
 
 from plate_nets.common.errors import ServerError
+from plate_nets.networks.runtimes import openvino as runtime
 from plate_nets.networks.runtimes.openvino import check_output, load_ir
 
 INTERRUPTED = """
@@ -69,3 +71,14 @@ def test_an_output_without_values_names_memory() -> None:
     check_output(np.zeros((1, 2), np.float32), "yolo")
     with pytest.raises(ServerError, match="yolo: the network gave no values: there is too little memory"):
         check_output(np.zeros((1, 2, 0, 0), np.float32), "yolo")
+
+
+@pytest.mark.parametrize(("machine", "asked"), [("x86_64", True), ("aarch64", False), ("arm64", False)])
+def test_layers_are_not_kept_on_arm(monkeypatch: pytest.MonkeyPatch, machine: str, asked: bool) -> None:
+    """OpenVINO 2026.4 computes wrong numbers with them there; `make arm64` shows the whole."""
+    options: dict[str, str] = {}
+    fake = SimpleNamespace(compile_model=lambda model, device, given: options.update(given))
+    monkeypatch.setattr(runtime, "core", lambda: fake)
+    monkeypatch.setattr("platform.machine", lambda: machine)
+    runtime.compile_model(None, 1, "float32")
+    assert ("CPU_RUNTIME_CACHE_CAPACITY" in options) == asked

@@ -1,7 +1,6 @@
 """The precision of networks: requested, compared and timed on this processor, whichever it is."""
 
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,25 +12,25 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from plate_nets.common.errors import ContractError, WeightsError
+from plate_nets.common.errors import ContractError
 from plate_nets.contract import CORNERS, COUNTRY, LPRNET, STN, YOLO
 from plate_nets.networks.registry import NETWORKS
 from plate_nets.networks.runtimes import precision
+from plate_nets.networks.runtimes.choices import CHOICES_VARIABLE, Choice
 from plate_nets.networks.runtimes.networks import IR, network_folder, released
 from plate_nets.networks.runtimes.openvino import INT8, Precision, has_bfloat16
 from plate_nets.networks.runtimes.precision import (
     CANDIDATES,
-    CHOICES_VARIABLE,
     PRECISION_VARIABLE,
     PRECISIONS,
-    Candidate,
-    Choice,
     appearances_agree,
     choose,
     corners_agree,
     paths_agree,
     rows_agree,
 )
+
+UNKNOWN = {CHOICES_VARIABLE: os.devnull}
 
 
 def file_of(repository: Path, name: str) -> Path:
@@ -80,7 +79,7 @@ def test_the_faster_precision_is_used(
 
     candidate = replace(original, load=load)
     monkeypatch.setattr(precision, "CANDIDATES", {CORNERS.name: candidate})
-    choice = choose(CORNERS.name, file_of(model_repository, CORNERS.name), {})
+    choice = choose(CORNERS.name, file_of(model_repository, CORNERS.name), UNKNOWN)
     if has_bfloat16():
         assert (choice.precision == "bfloat16") == (often == "float32")
         assert choice.why.startswith("bfloat16 takes ")
@@ -107,71 +106,21 @@ def test_layers_without_int8_use_bfloat16_if_that_is_fast(
     assert loaded == ["float32", "bfloat16", "int8" if emulated else "int8-bfloat16"]
 
 
+@pytest.mark.parametrize(("seconds", "wanted"), [(0.2, "bfloat16"), (0.15, "int8-bfloat16")])
+def test_int8_beside_bfloat16_has_to_be_worth_it(
+    model_repository: Path, monkeypatch: pytest.MonkeyPatch, seconds: float, wanted: Precision
+) -> None:
+    taken = iter((1.0, 0.25, seconds))
+    monkeypatch.setattr(precision, "_seconds", lambda run, example: next(taken))
+    monkeypatch.setattr(precision, "has_bfloat16", lambda: True)
+    candidate = replace(CANDIDATES[LPRNET.name], load=lambda path, threads, wanted: np.copy, agree=lambda a, b: True)
+    assert precision._measured(candidate, file_of(model_repository, LPRNET.name)).precision == wanted
+
+
 def test_weights_that_do_not_agree_stay_in_float32(model_repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     candidate = replace(CANDIDATES[LPRNET.name], agree=lambda exact, short: False)
     monkeypatch.setattr(precision, "CANDIDATES", {LPRNET.name: candidate})
-    assert choose(LPRNET.name, file_of(model_repository, LPRNET.name), {}).precision == "float32"
-
-
-def test_processes_that_share_a_file_measure_a_network_once(
-    model_repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    measured = []
-
-    def measure(candidate: Candidate, path: Path) -> Choice:
-        measured.append(path)
-        return Choice("bfloat16", f"the {len(measured)}th")
-
-    monkeypatch.setattr(precision, "_measured", measure)
-    environ = {CHOICES_VARIABLE: str(tmp_path / "choices")}
-    path = file_of(model_repository, LPRNET.name)
-    assert choose(LPRNET.name, path, environ) == Choice("bfloat16", "the 1th")
-    assert choose(LPRNET.name, path, environ) == Choice("bfloat16", "as chosen before: the 1th")
-
-    copy = Path(shutil.copytree(path.parent, tmp_path / "2")) / path.name  # a new version of the same weights
-    assert choose(LPRNET.name, copy, environ).why == "as chosen before: the 1th"
-    weights = copy.with_suffix(".bin")
-    weights.write_bytes(weights.read_bytes()[:-1] + b"?")
-    assert choose(LPRNET.name, copy, environ).why == "the 2th"
-    assert choose(LPRNET.name, path, environ).why == "as chosen before: the 1th"
-    assert measured == [path, copy]
-
-    forced = environ | {PRECISION_VARIABLE: "float32"}
-    assert choose(LPRNET.name, path, forced) == Choice("float32", "set by PLATES_PRECISION")
-
-
-@pytest.mark.parametrize("choices", [os.devnull, "/none/choices"])
-def test_without_the_file_of_choices_each_process_measures(
-    model_repository: Path, monkeypatch: pytest.MonkeyPatch, choices: str
-) -> None:
-    monkeypatch.setattr(precision, "_measured", lambda candidate, path: Choice("float32", "measured"))
-    for _ in range(2):
-        found = choose(LPRNET.name, file_of(model_repository, LPRNET.name), {CHOICES_VARIABLE: choices})
-        assert found == Choice("float32", "measured")
-
-
-def test_a_missing_network_is_named(tmp_path: Path) -> None:
-    path = tmp_path / IR
-    with pytest.raises(WeightsError, match=f"{path}: not converted yet"):
-        choose(LPRNET.name, path, {CHOICES_VARIABLE: str(tmp_path / "choices")})
-
-
-def test_the_others_wait_for_the_first(model_repository: Path, tmp_path: Path) -> None:
-    """They are processes, for which the file is locked."""
-    code = "; ".join(
-        (
-            "from pathlib import Path",
-            "from plate_nets.networks.runtimes.precision import choose",
-            f"print(choose('lprnet', Path({str(file_of(model_repository, LPRNET.name))!r})).why)",
-        )
-    )
-    environ = {**os.environ, PRECISION_VARIABLE: precision.AUTO, CHOICES_VARIABLE: str(tmp_path / "choices")}
-    running = [
-        subprocess.Popen([sys.executable, "-c", code], env=environ, stdout=subprocess.PIPE, text=True) for _ in range(3)
-    ]
-    said = sorted(each.communicate()[0].strip() for each in running)
-    first = said[-1] if said[0].startswith("as chosen") else said[0]
-    assert sorted([first, *[f"as chosen before: {first}"] * 2]) == said
+    assert choose(LPRNET.name, file_of(model_repository, LPRNET.name), UNKNOWN).precision == "float32"
 
 
 @pytest.mark.slow
