@@ -53,7 +53,7 @@ def compare(
 
     Ctrl-C ends a comparison of cameras; the page has what was compared until then.
 
-    Exit code: 0 if there is a page, 2 if a source or a reader failed, or the usage is wrong.
+    Exit code: 0 if there is a page, 2 if a source or a reader failed, or the usage is wrong, 130 after Ctrl-C.
     """
     with needs("watch", "plates compare"):
         import cv2

@@ -3,6 +3,7 @@
 import csv
 import importlib
 import json
+from _thread import interrupt_main
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -30,12 +31,16 @@ class Other(BaseHTTPRequestHandler):
 
     tokens: ClassVar[list[str | None]] = []
     asked: ClassVar[int] = 0
+    interrupts: ClassVar[bool] = False
+    """Whether somebody presses Ctrl-C while it answers the second picture."""
 
     def do_POST(self) -> None:
         upload = self.rfile.read(int(self.headers["Content-Length"]))
         assert b'name="upload"' in upload
         kind, text = type(self), TOLD[type(self).asked % len(TOLD)]
         kind.asked += 1
+        if kind.interrupts and kind.asked == 2:
+            interrupt_main()
         kind.tokens.append(self.headers["Authorization"])
         answer: Any = {
             "/v1/plate-reader/": {"results": [{"plate": text, "score": 0.9, "box": PLACE}] if text else []},
@@ -131,6 +136,13 @@ def test_a_reader_that_does_not_answer_ends_the_comparison(address: str, said: s
     result = CliRunner().invoke(app, ["compare", "photos", "--local", "--with", address.replace("OTHER", other)])
     assert result.exit_code == 2 and said in result.stderr
     assert not Path("comparison").exists()
+
+
+def test_ctrl_c_ends_a_comparison_with_a_page(other: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Other, "interrupts", True)
+    result = CliRunner().invoke(app, ["compare", "photos", "--local", "--with", other])
+    assert result.exit_code == 130
+    assert result.stdout.splitlines()[-1] == "comparison/index.html" and Path("comparison/index.html").is_file()
 
 
 def test_a_server_that_does_not_answer_ends_the_comparison(other: str) -> None:
