@@ -85,15 +85,12 @@ class Handover:
 
     @property
     def finished(self) -> bool:
-        """Whether it is closed and empty."""
         with self._changed:
             return self._closed and not self._frames
 
 
 @dataclass(frozen=True)
 class CaptureSettings:
-    """How to read a source."""
-
     fps: float | None = None
     """Maximum frames per second to analyse; None: all."""
     start: float | None = None
@@ -136,11 +133,9 @@ class Capture:
 
     @property
     def problem(self) -> str | None:
-        """What to say about its state."""
         return self.cause
 
     def start(self) -> None:
-        """Start reading."""
         self._begin(0.0)
 
     def watch(self) -> None:

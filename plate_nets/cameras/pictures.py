@@ -24,8 +24,6 @@ _PRUNE_EVERY = 60.0
 
 @dataclass(frozen=True)
 class PictureSettings:
-    """Where to store pictures of events, and for how long."""
-
     folder: Path
     blur: bool = False
     """Make plates unreadable, except that of a car on a watch list."""

@@ -161,7 +161,6 @@ class Stay:
 
     @property
     def is_likely(self) -> bool:
-        """Whether one of its candidate texts is more probable than none of them."""
         verdict = self.track.evidence.verdict
         return verdict.probability > verdict.none
 
@@ -211,12 +210,10 @@ class Stay:
 
     @property
     def dwell(self) -> float:
-        """Seconds from first to last sight."""
         return self.track.last_seen - self.first_seen
 
     @property
     def is_parked(self) -> bool:
-        """Whether it has been at one place for a while."""
         return self.track.last_seen - self._anchor.time >= self._settings.parked_after
 
     @property

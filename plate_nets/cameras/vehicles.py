@@ -75,7 +75,6 @@ class Sights:
         self._last = 0.0
 
     def add(self, vehicle: Vehicle, time: float) -> None:
-        """Add a sight."""
         self._add(vehicle.type, vehicle.score)
         self._count += 1
         self._start = time if self._start is None else self._start
@@ -95,12 +94,10 @@ class Sights:
 
     @property
     def type(self) -> str:
-        """The type with the highest total score."""
         return max(self._scores, key=self._scores.__getitem__)
 
     @property
     def score(self) -> float:
-        """The mean score of this type over all frames."""
         return self._scores[self.type] / self._count
 
     @property
@@ -157,11 +154,9 @@ class VehicleTracker:
                 track.last_seen = time
 
     def track_of(self, vehicle: Vehicle | None) -> VehicleTrack | None:
-        """A vehicle of the last frame -> its track, or None."""
         return next((track for track in self.tracks if track.seen and track.vehicle == vehicle), None)
 
     def is_reportable(self, track: VehicleTrack) -> bool:
-        """Whether a vehicle without a plate was seen with enough certainty and often enough."""
         return track.frames >= self.settings.frames and track.sights.score >= self.settings.score
 
 

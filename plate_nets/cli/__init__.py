@@ -120,7 +120,6 @@ app.add_typer(events, name="events")
 
 
 def main() -> None:
-    """The entry point of `plates`."""
     for stream in (sys.stdout, sys.stderr):  # escape names that the terminal cannot show
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

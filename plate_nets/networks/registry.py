@@ -50,7 +50,6 @@ class RegisteredNetwork:
 
     @property
     def weights(self) -> Path:
-        """The committed weights."""
         return weights_path(self.name)
 
     def load(self, scheme: PlateScheme, weights: Path | None = None) -> "nn.Module":

@@ -89,11 +89,9 @@ class CameraRoom:
         self._recorder.close()
 
     def status(self) -> list[CameraStatus]:
-        """The status of each camera."""
         return self._watcher.status()
 
     def read(self, camera: str, seconds: float) -> Answer:
-        """Read the next second of a camera, or more, as `Watcher.read` does."""
         return self._watcher.read(camera, seconds)
 
     def record(self, event: PlateEvent) -> None:

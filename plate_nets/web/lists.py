@@ -25,7 +25,6 @@ class Entries(Mapping[str, ListEntry]):
         self._now = dict(entries)
 
     def replace(self, entries: Mapping[str, ListEntry]) -> None:
-        """Use these entries from now on."""
         self._now = dict(entries)
 
     def __getitem__(self, plate: str) -> ListEntry:
@@ -38,7 +37,6 @@ class Entries(Mapping[str, ListEntry]):
         return len(self._now)
 
     def keys(self) -> KeysView[str]:
-        """The present keys."""
         return self._now.keys()
 
 
@@ -70,7 +68,6 @@ class ListKeeper:
         return tuple(WatchList(name, entries, self._faults[name]) for name, entries in self._entries.items())
 
     def all(self) -> dict[str, dict[str, ListEntry]]:
-        """Every list by name."""
         return {name: dict(entries) for name, entries in self._entries.items()}
 
     def change(

@@ -51,7 +51,6 @@ class Pages:
         )
 
     def main(self, request: Request) -> Response:
-        """The page with its sections."""
         settings = self._access.settings
         facts = {
             "pageToken": self._access.page_token(request.state.caller),
@@ -71,7 +70,6 @@ class Pages:
         return self._render(request, "login.html", 401 if wrong else 200, page_token=token, wrong=wrong)
 
     def docs(self, request: Request) -> Response:
-        """The OpenAPI document as a page on which requests can be tried."""
         return self._render(request, "docs.html", page_token=self._access.page_token(request.state.caller))
 
     def _render(self, request: Request, name: str, status: int = 200, **values: Any) -> Response:
@@ -166,7 +164,6 @@ class Static(StaticFiles):
     """Static files; browsers revalidate them, because their names do not change with the version."""
 
     def file_response(self, *args: Any, **kwargs: Any) -> Response:
-        """The answer for a file."""
         response = super().file_response(*args, **kwargs)
         response.headers["Cache-Control"] = "no-cache"
         return response

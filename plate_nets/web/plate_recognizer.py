@@ -103,7 +103,6 @@ def _result(plate: bodies.Plate, picture: bodies.Picture) -> dict[str, Any]:
 
 
 def _region(plate: bodies.Plate) -> dict[str, Any]:
-    """The plate's country and its probability; no code without one."""
     return {"code": "" if plate.country == UNKNOWN else plate.country or "", "score": plate.country_confidence or 0.0}
 
 
@@ -135,6 +134,5 @@ def _box(*sides: float) -> dict[str, int]:
 
 
 def error_response(error: Exception) -> JSONResponse:
-    """An exception -> the error in those clients' format."""
     fault, status = fault_of(error), int(answer_of(error).http)
     return JSONResponse({"detail": fault.message, "error": fault.code, "status_code": status}, status)

@@ -69,7 +69,6 @@ class Times:
 
     @contextmanager
     def __call__(self, stage: str) -> Iterator[None]:
-        """Time a stage for the duration of the block."""
         if self._inside:
             yield
             return
@@ -120,7 +119,6 @@ class PictureReader:
 
     @property
     def unfinished(self) -> int:
-        """Pictures in progress or waiting."""
         return self._unfinished
 
     def close(self) -> None:

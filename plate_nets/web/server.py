@@ -225,7 +225,6 @@ class WebServer:
         self._socket.close()
 
     def wait(self) -> None:
-        """Wait until the server ends on its own."""
         self._thread.join()
 
     def _run(self) -> None:

@@ -37,7 +37,6 @@ class EventTail:
 
     @property
     def readers(self) -> int:
-        """The number of readers."""
         return len(self._readers)
 
     def check_room(self) -> None:
@@ -71,7 +70,6 @@ class EventTail:
             self._readers.discard(reader)
 
     async def close(self) -> None:
-        """Disconnect all readers."""
         for reader in set(self._readers):
             self._send_away(reader)
         self._ending.set()

@@ -14,8 +14,6 @@ from plate_nets.events.sinks.outbox import Outbox
 
 @dataclass(frozen=True)
 class Delivered:
-    """The state of a sink."""
-
     delivered: int
     """Records since the start."""
     refused: int
@@ -94,7 +92,6 @@ class Delivery:
         )
 
     def follow(self, site: Site) -> None:
-        """See `Sink.follow`."""
         self._sink.follow(site)
 
     def finish(self) -> None:

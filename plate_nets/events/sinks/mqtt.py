@@ -258,12 +258,10 @@ class MqttSink(Sink):
         return self._site.zones.get(camera, ()) if self._site else ()
 
     def _retained(self) -> list[str]:
-        """The topics of events and pictures that the broker keeps, below the sink's."""
         kinds = ("event", *(("picture",) if self._site and self._site.pictures and self._discovery else ()))
         return [f"{place}/{kind}" for place in self._places() for kind in kinds] if self._retain else []
 
     def _places(self) -> list[str]:
-        """The topics of the cameras and their zones, below the sink's."""
         return [
             topic
             for camera in self._available

@@ -32,7 +32,6 @@ def export(conversion: Conversion, device: torch.device = torch.device("cpu")) -
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Leave out what torch's exporters warn of in their own code."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         warnings.simplefilter("ignore", FutureWarning)

@@ -40,7 +40,6 @@ class Status:
 
     @property
     def state(self) -> State:
-        """The state of the server."""
         return self._state
 
     @property
@@ -66,7 +65,6 @@ class Status:
         return self._restarts
 
     def recognised(self) -> None:
-        """Note that the known picture was read just now."""
         self._recognised = time.time()
 
     @property
