@@ -88,7 +88,6 @@ class Server:
         return code
 
     def close(self) -> None:
-        """Stop it, whatever its state."""
         if self._process is not None and self._process.poll() is None:
             self._process.send_signal(signal.SIGCONT)
             self._process.kill()
@@ -101,7 +100,6 @@ class Server:
         return next(each for each in below if each.name() == "tritonserver")
 
     def processes(self) -> ServerProcesses:
-        """All of its processes."""
         assert self._process is not None
         return ServerProcesses(self._process.pid)
 
@@ -119,7 +117,6 @@ class Server:
                 each.resume()
 
     def frames(self) -> int:
-        """See `frames_read`."""
         return frames_read(f"{self.url('metrics')}/metrics")
 
 
@@ -219,7 +216,6 @@ def names(addresses: list[str]) -> Iterator[None]:
 
 
 def shares(servers: Sequence[Server], seconds: float) -> list[str]:
-    """Each server's share of the calls."""
     with Callers(both(servers)) as callers:
         before = [each.frames() for each in servers]
         time.sleep(seconds)
