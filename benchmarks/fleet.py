@@ -24,6 +24,7 @@ from benchmarks.report.environment import environment
 from benchmarks.server.processes import ServerProcesses
 from plate_nets.cli import guarded
 from plate_nets.client import PlateClient
+from plate_nets.common.contexts import Closing
 from plate_nets.common.errors import PlateError, ServerStartError
 from plate_nets.recognition.health import known_picture
 from plate_nets.triton.backend.quota import CORES_VARIABLE, usable_cores
@@ -120,7 +121,7 @@ class Server:
         return frames_read(f"{self.url('metrics')}/metrics")
 
 
-class Callers:
+class Callers(Closing):
     """`CALLERS` threads that send during the block, every second one over gRPC; `pause`: seconds between two calls."""
 
     def __init__(self, urls: Mapping[str, Sequence[str] | str], pause: float = 0.0) -> None:
@@ -141,7 +142,7 @@ class Callers:
         self.all_answered()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
         self._ended.set()
         for thread in self._threads:
             thread.join()

@@ -110,6 +110,10 @@ class Box:
     def height(self) -> float:
         return self.ymax - self.ymin
 
+    @property
+    def centre(self) -> tuple[float, float]:
+        return (self.xmin + self.xmax) / 2, (self.ymin + self.ymax) / 2
+
 
 @dataclass(frozen=True)
 class Reading:

@@ -292,8 +292,7 @@ def view(logits: NDArray[np.float32], scheme: PlateScheme, beam_width: int, box:
     logp = log_softmax(logits[None, : own.classes])[0]
     found = format_texts(logp, own, beam_width)
     texts = tuple(sorted(found, key=lambda text: -found[text]))
-    centre = ((box.xmin + box.xmax) / 2, (box.ymin + box.ymax) / 2)
-    return View(_spread(logp, own, scheme), texts, found[texts[0]] if texts else 0.0, centre, max(box.height, 1.0))
+    return View(_spread(logp, own, scheme), texts, found[texts[0]] if texts else 0.0, box.centre, max(box.height, 1.0))
 
 
 def _spread(logp: LogProbabilities, reader_scheme: PlateScheme, scheme: PlateScheme) -> LogProbabilities:

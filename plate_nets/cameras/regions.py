@@ -55,8 +55,8 @@ class Regions:
         return [vehicle for vehicle in vehicles if vehicle in own or self._holds(vehicle.box, size)]
 
     def _holds(self, box: Box, size: tuple[int, int]) -> bool:
-        h, w = size
-        centre = ((box.xmin + box.xmax) / 2 / w, (box.ymin + box.ymax) / 2 / h)
+        (x, y), (h, w) = box.centre, size
+        centre = (x / w, y / h)
         return (not self.include or _within(self.include, centre)) and not _within(self.masks, centre)
 
 

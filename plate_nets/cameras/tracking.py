@@ -274,8 +274,7 @@ class Tracker:
 def _measures(plate: Plate) -> tuple[NDArray[np.float64], float, float]:
     box = plate.box
     height = max(box.height, 1.0)
-    centre = np.array([(box.xmin + box.xmax) / 2, (box.ymin + box.ymax) / 2])
-    return centre, height, max(box.width, 1.0) / height
+    return np.array(box.centre), height, max(box.width, 1.0) / height
 
 
 def _predict(track: Track, seconds: float) -> None:

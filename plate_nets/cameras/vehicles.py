@@ -162,7 +162,7 @@ class VehicleTracker:
 
 def _see(track: VehicleTrack, vehicle: Vehicle, time: float) -> None:
     if time > track.last_seen:
-        step = _centre(vehicle.box) - _centre(track.vehicle.box)
+        step = np.subtract(vehicle.box.centre, track.vehicle.box.centre)
         speed = step / (time - track.last_seen)
         track.velocity = speed if track.frames == 1 else (track.velocity + speed) / 2
     track.vehicle, track.last_seen, track.seen = vehicle, time, True
@@ -180,7 +180,3 @@ def _moved(track: VehicleTrack, time: float) -> Box:
     x, y = track.velocity * (time - track.last_seen)
     box = track.vehicle.box
     return replace(box, xmin=box.xmin + x, ymin=box.ymin + y, xmax=box.xmax + x, ymax=box.ymax + y)
-
-
-def _centre(box: Box) -> NDArray[np.float64]:
-    return np.array([(box.xmin + box.xmax) / 2, (box.ymin + box.ymax) / 2])

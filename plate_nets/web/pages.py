@@ -29,12 +29,7 @@ router = APIRouter(include_in_schema=False)
 
 
 class Pages:
-    """Renders the pages.
-
-    Args:
-        access: its tokens and limits.
-        sources: what has a section.
-    """
+    """Renders the pages."""
 
     def __init__(self, access: Access, sources: Sources) -> None:
         self._access = access

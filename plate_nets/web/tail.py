@@ -20,12 +20,7 @@ Reader = asyncio.Queue[Batch | None]
 
 
 class EventTail:
-    """Watches the store for its readers.
-
-    Args:
-        store: receives events from this process or another.
-        max_readers: maximum number of readers.
-    """
+    """Watches the store, which gets events from this process or another, for its readers."""
 
     def __init__(self, store: EventStore, max_readers: int) -> None:
         self._store = store

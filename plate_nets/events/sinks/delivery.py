@@ -25,6 +25,10 @@ class Delivered:
     error: str | None
     """Why the last attempt failed; None if it succeeded."""
 
+    @property
+    def is_failing(self) -> bool:
+        return self.error is not None
+
 
 class Delivery:
     """The thread of a sink.
