@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from plate_nets.cameras.address import SourceAddress
-from plate_nets.cameras.decoding import Decoded, DecodingSettings, decode
+from plate_nets.cameras.decoding import DecodingSettings, decode
 from plate_nets.cameras.frames import VideoFrame
 from plate_nets.cameras.rate import Rate
 from plate_nets.cameras.stamps import Stamp, StampClock, StampFault
@@ -238,7 +238,9 @@ class Capture:
             self._note(stamp)
             if stamp.position >= due - 1e-6:
                 due = max(due + interval, stamp.position)
-                self._offer(decoded, stamp.time, stamp.position)
+                frame = VideoFrame(decoded.picture, stamp.time, stamp.position, time.monotonic(), decoded.pixel)
+                self.handover.put(frame)
+                self._last = time.monotonic()  # waiting for room is not silence
 
     def _note(self, stamp: Stamp) -> None:
         now = time.monotonic()
@@ -253,10 +255,6 @@ class Capture:
                 self.reconnections += 1
                 self._notice("online again")
             self.state, self.cause = "online", None
-
-    def _offer(self, decoded: Decoded, moment: float, position: float) -> None:
-        self.handover.put(VideoFrame(decoded.picture, moment, position, time.monotonic(), decoded.pixel))
-        self._last = time.monotonic()  # waiting for room is not silence
 
 
 def _answers(address: SourceAddress) -> bool:

@@ -230,15 +230,14 @@ def _why_unread(plate: Plate) -> Unread:
     return why_unread(plate, scheme)
 
 
-def _reason(plate: Plate) -> dict[str, Any] | None:
-    return None if plate.reading.text else asdict(_why_unread(plate))
-
-
 def record(picture: Picture) -> dict[str, Any]:
     if picture.error is not None:
         return {"file": shown(picture.path), "error": picture.error}
     return {
         "file": shown(picture.path),
         "milliseconds": round(picture.milliseconds, 1),
-        "plates": [plate.to_dict() | {"unread": _reason(plate)} for plate in picture.plates],
+        "plates": [
+            plate.to_dict() | {"unread": None if plate.reading.text else asdict(_why_unread(plate))}
+            for plate in picture.plates
+        ],
     }

@@ -96,14 +96,13 @@ def _result(plate: bodies.Plate, picture: bodies.Picture) -> dict[str, Any]:
         **best,
         "dscore": plate.score,
         "box": _box(*plate.box),
-        "region": _region(plate),
+        "region": {
+            "code": "" if plate.country == UNKNOWN else plate.country or "",
+            "score": plate.country_confidence or 0.0,
+        },
         "candidates": [best, *(each for each in others if each["plate"] != best["plate"])],
         "vehicle": _vehicle(plate, picture),
     }
-
-
-def _region(plate: bodies.Plate) -> dict[str, Any]:
-    return {"code": "" if plate.country == UNKNOWN else plate.country or "", "score": plate.country_confidence or 0.0}
 
 
 def _vehicle(plate: bodies.Plate, picture: bodies.Picture) -> dict[str, Any]:
