@@ -114,7 +114,6 @@ def _frames(source: str, every: float, ends: float, say: Callable[[str], None]) 
 
 
 def _tell(comparison: "Comparison") -> None:
-    """Print the counts, and write the page if anything was compared."""
     if not comparison.counts:
         return
     from plate_nets.evaluation.comparison import KINDS
