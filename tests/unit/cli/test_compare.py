@@ -5,9 +5,8 @@ import importlib
 import json
 from _thread import interrupt_main
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import closing
 from pathlib import Path
-from threading import Thread
 from typing import Any, ClassVar
 
 import pytest
@@ -18,6 +17,7 @@ from plate_nets.cli import app
 from plate_nets.cli.compare import TOKEN_VARIABLE
 from plate_nets.recognition.local import LocalReader
 from tests.frames import Placed, compose, encode
+from tests.local_http import LocalHttp, QuietHandler
 from tests.web.conftest import CHROMIUM
 
 TEXTS = ("A123BC77", "B126EK78", "K987MT99")
@@ -26,7 +26,7 @@ TOLD = ["a123bc77", "b126ek-18", None]
 """What the other reader says of each picture: the same, another text, nothing."""
 
 
-class Other(BaseHTTPRequestHandler):
+class Other(QuietHandler):
     """Answers the first picture with the first of `TOLD`, and so on."""
 
     tokens: ClassVar[list[str | None]] = []
@@ -59,17 +59,12 @@ class Other(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def log_message(self, *_: object) -> None:
-        """Nothing."""
-
 
 @pytest.fixture
 def other() -> Iterator[str]:
     Other.tokens, Other.asked = [], 0
-    with ThreadingHTTPServer(("127.0.0.1", 0), Other) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
+    with closing(LocalHttp(Other)) as server:
+        yield f"http://127.0.0.1:{server.port}"
 
 
 @pytest.fixture(autouse=True)
