@@ -35,7 +35,6 @@ class SleepingReaderSettings(ReaderSettings):
 
     @contextmanager
     def open(self) -> Iterator[OpenReader]:
-        """The reader."""
         yield OpenReader(_Sleeper(), "sleeps", lambda: None)
 
 

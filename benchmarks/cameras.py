@@ -41,13 +41,10 @@ _SETTLED = 3.0
 
 @dataclass(frozen=True)
 class SlowReader:
-    """A reader that takes at least a given time per frame."""
-
     reader: Reader
     seconds: float
 
     def read(self, image: Frame | bytes, *, evidence: bool = False) -> list[Plate]:
-        """As the reader does."""
         until = time.monotonic() + self.seconds
         plates = self.reader.read(image, evidence=evidence)
         time.sleep(max(0.0, until - time.monotonic()))

@@ -24,6 +24,7 @@ from benchmarks.report.environment import environment
 from benchmarks.server.processes import ServerProcesses
 from plate_nets.cli import guarded
 from plate_nets.client import PlateClient
+from plate_nets.common.contexts import Closing
 from plate_nets.common.errors import PlateError, ServerStartError
 from plate_nets.recognition.health import known_picture
 from plate_nets.triton.backend.quota import CORES_VARIABLE, usable_cores
@@ -88,7 +89,6 @@ class Server:
         return code
 
     def close(self) -> None:
-        """Stop it, whatever its state."""
         if self._process is not None and self._process.poll() is None:
             self._process.send_signal(signal.SIGCONT)
             self._process.kill()
@@ -101,7 +101,6 @@ class Server:
         return next(each for each in below if each.name() == "tritonserver")
 
     def processes(self) -> ServerProcesses:
-        """All of its processes."""
         assert self._process is not None
         return ServerProcesses(self._process.pid)
 
@@ -119,11 +118,10 @@ class Server:
                 each.resume()
 
     def frames(self) -> int:
-        """See `frames_read`."""
         return frames_read(f"{self.url('metrics')}/metrics")
 
 
-class Callers:
+class Callers(Closing):
     """`CALLERS` threads that send during the block, every second one over gRPC; `pause`: seconds between two calls."""
 
     def __init__(self, urls: Mapping[str, Sequence[str] | str], pause: float = 0.0) -> None:
@@ -144,7 +142,7 @@ class Callers:
         self.all_answered()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
         self._ended.set()
         for thread in self._threads:
             thread.join()
@@ -219,7 +217,6 @@ def names(addresses: list[str]) -> Iterator[None]:
 
 
 def shares(servers: Sequence[Server], seconds: float) -> list[str]:
-    """Each server's share of the calls."""
     with Callers(both(servers)) as callers:
         before = [each.frames() for each in servers]
         time.sleep(seconds)

@@ -40,8 +40,6 @@ class Failed(Exception):
 
 @dataclass
 class Report:
-    """What was done, in order."""
-
     device: str
     rows: list[tuple[str, bool, float, str]] = field(default_factory=list)
 

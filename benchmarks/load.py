@@ -27,8 +27,6 @@ MOST_OPEN = 64
 
 @dataclass(frozen=True)
 class Sample:
-    """One request: its seconds, plates in its answer, or why it failed."""
-
     seconds: float
     plates: int = 0
     error: str | None = None
@@ -36,8 +34,6 @@ class Sample:
 
 @dataclass
 class Load:
-    """The result of one load."""
-
     samples: list[Sample] = field(default_factory=list)
     seconds: float = 0.0
     """From the first request to the last answer."""
@@ -50,7 +46,6 @@ class Load:
 
     @property
     def good(self) -> list[Sample]:
-        """The answered requests."""
         return [sample for sample in self.samples if sample.error is None]
 
     @property
@@ -69,7 +64,6 @@ class _Recorder:
         self._lock = threading.Lock()
 
     def fail(self, why: str) -> None:
-        """Note that no load was possible."""
         with self._lock:
             self.load.samples.append(Sample(0.0, error=why))
             self.load.stopped = self.load.stopped or why

@@ -74,15 +74,12 @@ def _watch(clip: Clip, reader: "_ClockedReader", thorough: bool) -> list[TimedEv
 
 
 class _Figures:
-    """What was measured on clips."""
-
     def __init__(self) -> None:
         self.frames = 0
         self.seconds: defaultdict[str, float] = defaultdict(float)
         self.outcome = VideoOutcome()
 
     def add(self, clip: Clip, reported: Sequence[TimedEvent], reader: "_ClockedReader") -> None:
-        """Add a clip, its events and the time that its frames took."""
         self.frames += reader.frames
         for name, seconds in reader.seconds.items():
             self.seconds[name] += seconds
@@ -120,12 +117,10 @@ class _ClockedReader:
         """The thread's CPU time when its last stage ended."""
 
     def read(self, image: Frame | bytes, *, evidence: bool = False) -> list[Plate]:
-        """As the reader does."""
         with self._frame():
             return self._reader.read(image, evidence=evidence, stages=self._stage)
 
     def look(self, frame: Frame, focus: Focus, *, vehicles: bool = False) -> Scene:
-        """As the reader does."""
         with self._frame():
             return self._reader.look(frame, focus, vehicles=vehicles, stages=self._stage)
 
@@ -137,7 +132,6 @@ class _ClockedReader:
         self._since = time.thread_time()
 
     def note(self, name: str) -> None:
-        """What the thread did since the last stage belongs to this one."""
         ended = time.thread_time()
         if self._since is not None:
             self.seconds[name] += ended - self._since

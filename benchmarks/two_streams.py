@@ -112,5 +112,4 @@ class _Encoder(ExitStack):
         self.callback(lambda: self._container.mux(stream.encode(None)))
 
     def write(self, frame: Frame) -> None:
-        """Add a frame."""
         self._container.mux(self._stream.encode(av.VideoFrame.from_ndarray(frame, "bgr24")))

@@ -110,6 +110,10 @@ class Box:
     def height(self) -> float:
         return self.ymax - self.ymin
 
+    @property
+    def centre(self) -> tuple[float, float]:
+        return (self.xmin + self.xmax) / 2, (self.ymin + self.ymax) / 2
+
 
 @dataclass(frozen=True)
 class Reading:
@@ -233,22 +237,18 @@ class Plate:
 
     @property
     def country(self) -> str:
-        """As `Reading.country`."""
         return self.reading.country
 
     @property
     def country_confidence(self) -> float:
-        """As `Reading.country_confidence`."""
         return self.reading.country_confidence
 
     @property
     def ground(self) -> str:
-        """As `Reading.ground`."""
         return self.reading.ground
 
     @property
     def ground_confidence(self) -> float:
-        """As `Reading.ground_confidence`."""
         return self.reading.ground_confidence
 
     def to_dict(self) -> dict[str, Any]:

@@ -28,6 +28,8 @@ def header(side: int) -> bytes:
 IHDR = header(16)
 IDAT = chunk(b"IDAT", zlib.compress(bytes(17 * 16)))
 IEND = chunk(b"IEND")
+HUGE = png(header(8000), IDAT, IEND)
+"""A picture of 64 megapixels, more than is read, by its header."""
 
 
 def progressive(side: int, scans: int) -> bytes:

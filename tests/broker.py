@@ -30,6 +30,7 @@ class Broker:
             f"listener {self.port} {LOOPBACK}\npassword_file {passwords}\nallow_anonymous true\nuser root\n",
             encoding="utf-8",
         )
+        self._subscribed: list[Client] = []
         self.start()
 
     def start(self) -> None:
@@ -44,6 +45,13 @@ class Broker:
     def stop(self) -> None:
         self._process.kill()
         self._process.wait()
+
+    def close(self) -> None:
+        """Stop, and end what subscribed."""
+        for client in self._subscribed:
+            client.disconnect()
+            client.loop_stop()
+        self.stop()
 
     def url(self, password: str = "s%40crt") -> str:
         return f"mqtt://{USER}:{password}@{LOOPBACK}:{self.port}/site/plates"
@@ -60,4 +68,5 @@ class Broker:
         client.loop_start()
         client.subscribe("#", qos=1)
         subscribed.get(timeout=30)
+        self._subscribed.append(client)
         return client, messages

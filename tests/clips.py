@@ -104,6 +104,19 @@ def write_clip(
     return path
 
 
+def write_jpegs(path: Path, pictures: Iterable[bytes], size: tuple[int, int] = SMALL) -> Path:
+    """Encoded pictures, whatever they are -> a video of JPEGs whose container says this height and width."""
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("mjpeg", rate=25)
+        assert isinstance(stream, av.VideoStream)
+        stream.pix_fmt, stream.height, stream.width = "yuvj420p", *size
+        for number, picture in enumerate(pictures):
+            packet = av.Packet(picture)
+            packet.stream, packet.pts, packet.dts, packet.time_base = stream, number, number, Fraction(1, 25)
+            container.mux(packet)
+    return path
+
+
 def _saying(fields: Fields, like: av.VideoFrame) -> Graph:
     """Pictures -> the same that say which of their fields is the first."""
     graph = Graph()

@@ -34,6 +34,8 @@ SLOW_LAYERS = ("faults", "image", "packaging", "served", "web")
 """Their tests start servers or browsers, or build environments."""
 WAITING = ROOT / "tests" / "faults"
 """Its tests mostly wait, so that two of its files at once would leave processors idle."""
+LONGEST = ROOT / "tests" / "packaging"
+"""One of its files takes minutes, for which the other processes would wait if it began last."""
 
 _running: list[EmbeddedTriton] = []
 
@@ -51,12 +53,12 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With several processes, run the files with slow tests first, and those that mostly wait among the others."""
+    """With several processes, run the files with slow tests first, and among them, those that mostly wait."""
     if "PYTEST_XDIST_WORKER" not in os.environ:
         return
     slow = dict.fromkeys(item.path for item in items if item.get_closest_marker("slow"))
     waiting = [path for path in slow if path.parent == WAITING]
-    computing = [path for path in slow if path.parent != WAITING]
+    computing = sorted((path for path in slow if path.parent != WAITING), key=lambda path: path.parent != LONGEST)
     place = {path: number / len(files) for files in (waiting, computing) for number, path in enumerate(files)}
     items.sort(key=lambda item: place.get(item.path, 1.0))
 

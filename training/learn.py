@@ -77,7 +77,6 @@ class Learnt:
 
     @property
     def fault(self) -> str:
-        """Why it is no better; empty if it is."""
         if self.own.before.figures["text"].value == 1:
             return "all plates held back are read right already"
         if self.own.gain <= 0:

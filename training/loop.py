@@ -165,7 +165,6 @@ class Trainer(ABC, Generic[S, B, V]):
         self.save("last")
 
     def batches(self) -> Iterator[B]:
-        """The batches from the state's present step on."""
         ends = (*(start for start, _ in self.then), float("inf"))
         for samples, end in zip((self.samples, *(each for _, each in self.then)), ends, strict=True):
             if self.budget.progress(self.state) >= end:

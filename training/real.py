@@ -77,7 +77,6 @@ class RealPlate:
         return photograph(self.picture, self.corners, rng, severity, sight if self.exact else "boxed", self.lines)
 
     def crop(self) -> NDArray[np.float32]:
-        """The plate as the server cuts it, (3, 24, 94)."""
         known = self.corners if self.exact else np.full_like(self.corners, np.nan)
         boxes, lines = quad_boxes(self.corners[None]), np.array([self.lines])
         crops = crop_rectified(self.picture, known[None], boxes, lines, DetectionSettings().crop_margin)
@@ -139,7 +138,6 @@ def _scheme_of(country: str) -> PlateScheme | None:
 
 
 def by_photo(examples: Iterable[Example]) -> Iterator[tuple[Path, list[Example]]]:
-    """Each photo with its plates."""
     grouped: dict[Path, list[Example]] = {}
     for each in examples:
         grouped.setdefault(each.label.photo, []).append(each)

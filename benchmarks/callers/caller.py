@@ -29,8 +29,6 @@ class InputKind(StrEnum):
 
 
 class Caller(Protocol):
-    """Sends pictures, one at a time, from one thread."""
-
     def __call__(self, picture: Picture) -> int:
         """Send a picture -> the number of plates in the answer. Raises PlateError."""
         ...
@@ -82,8 +80,6 @@ def _crops(picture: Picture) -> Input:
 
 
 class _Model:
-    """One model, called with one input; its last output has one row per plate."""
-
     def __init__(self, url: str, spec: ModelSpec, make_input: Callable[[Picture], Input], timeout: float) -> None:
         self._transport = open_transport(ServerAccess(parse_url(url)))
         self._spec = spec

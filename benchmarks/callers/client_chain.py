@@ -42,7 +42,6 @@ class ClientChain(Closing):
         )
 
     def close(self) -> None:
-        """Close the connection."""
         self._transport.close()
 
     def read(self, image: Frame | bytes) -> list[Plate]:

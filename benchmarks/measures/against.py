@@ -46,7 +46,6 @@ class Case:
 
     @property
     def name(self) -> str:
-        """Its name in the table."""
         how = "in process" if self.callers is None else f"served, {self.callers} at once"
         return f"{how}, {self.picture.name}"
 

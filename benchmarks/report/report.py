@@ -29,21 +29,17 @@ class Report:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing was measured yet."""
         return not any(self.values.get(part) for part in _PARTS)
 
     def add_load(self, load: dict[str, Any]) -> None:
-        """Add the results of one load."""
         self.values["loads"].append(load)
         self._save()
 
     def set(self, part: str, value: Any) -> None:
-        """Add a part."""
         self.values[part] = value
         self._save()
 
     def print(self, console: Console) -> None:
-        """Print the results as tables."""
         for table in tables(self.values):
             table.print(console)
 

@@ -21,14 +21,12 @@ class Table:
     rows: Sequence[Sequence[str]]
 
     def print(self, console: Console) -> None:
-        """Print the table."""
         table = RichTable(*self.columns, title=self.title, title_justify="left", box=box.SIMPLE_HEAD)
         for row in self.rows:
             table.add_row(*row)
         console.print(table, markup=False)
 
     def markdown(self) -> str:
-        """The table in Markdown, without the title."""
         lines = [self.columns, ["---"] * len(self.columns), *self.rows]
         return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 

@@ -42,7 +42,6 @@ class MeasuredServer:
     """None if it was already running."""
 
     def ask(self, call: Call[T], seconds: float = 30.0) -> T:
-        """Send a call to the server, with the key -> its answer."""
         with open_transport(ServerAccess(parse_url(self.url), control_key=self.control_key)) as transport:
             return transport.send(call, seconds)
 
@@ -58,7 +57,6 @@ class MeasuredServer:
         return stage_ms(read_metrics(self.metrics_url, _METRICS)) if self.metrics_url else {}
 
     def answers(self) -> bool:
-        """Whether anything answers at the address."""
         try:
             self.facts()
         except ServerError:

@@ -73,8 +73,6 @@ def on_ray(job: Job, shards: Sequence[int], workers: int, address: str | None = 
         from ray.data import ActorPoolStrategy, DataContext
 
     class Worker:
-        """The class that Ray turns into an actor."""
-
         def __init__(self) -> None:
             self._worker = ShardWorker(job)
 

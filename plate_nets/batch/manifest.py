@@ -54,12 +54,10 @@ class Manifest:
         return [shard for shard in self.shards_of(part) if shard_file(shard) not in done]
 
     def shards_of(self, part: Part) -> range:
-        """The shards of a part."""
         return range(part.number, self.shards, part.parts)
 
 
 def shard_file(shard: int) -> str:
-    """The number of a shard -> the name of its file."""
     return f"shard-{shard:06d}.parquet"
 
 

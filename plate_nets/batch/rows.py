@@ -88,7 +88,6 @@ def read_photo(
 
 
 def plate_row(plate: Plate) -> dict[str, Any]:
-    """A plate -> its values for `PLATE`."""
     row = plate.to_dict()
     own = row["vehicle"]
     return row | {
@@ -99,7 +98,6 @@ def plate_row(plate: Plate) -> dict[str, Any]:
 
 
 def _row(photo: bytes | None, **found: Any) -> dict[str, Any]:
-    """A row with these values; the others are null."""
     known: dict[str, Any] = {}
     if photo is not None:
         known = {"size": len(photo), "digest": hashlib.sha256(photo).hexdigest()}

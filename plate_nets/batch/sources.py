@@ -64,7 +64,6 @@ class FolderSource:
             yield name, name
 
     def read(self, name: str) -> bytes:
-        """As `Source.read`."""
         return self.folder.read(name, MAX_BYTES)
 
 
@@ -75,11 +74,9 @@ class PhotoSource:
     name: str
 
     def photos(self) -> Iterator[tuple[str, str]]:
-        """As `Source.photos`."""
         yield self.name, self.name
 
     def read(self, name: str) -> bytes:
-        """As `Source.read`."""
         return read_path(name)
 
 
@@ -108,7 +105,6 @@ class ListSource:
             raise BatchError(f"{self.path}: {error.strerror}") from error
 
     def read(self, name: str) -> bytes:
-        """As `Source.read`."""
         return read_path(name)
 
 
@@ -150,7 +146,6 @@ class ParquetSource:
                 yield from ((name, name) for name in names)
 
     def read(self, name: str) -> bytes:
-        """As `Source.read`."""
         if not self._holds_photos:
             return read_path(name)
         group, _, row = name.partition(":")

@@ -26,7 +26,6 @@ class Verification:
 
     @property
     def complete(self) -> bool:
-        """Whether every photo is there exactly once."""
         return not (self.missing or self.doubled or self.unknown)
 
 

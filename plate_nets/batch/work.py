@@ -37,8 +37,6 @@ class Job:
 
 @dataclass(frozen=True)
 class ShardDone:
-    """The result of one shard."""
-
     shard: int
     photos: int
     failed: int
@@ -64,7 +62,6 @@ class ShardWorker:
         self._reader = self._resources.enter_context(job.reader.open())
 
     def close(self) -> None:
-        """Close what the reader has opened."""
         self._resources.close()
 
     def do(self, shard: int) -> ShardDone:

@@ -32,7 +32,6 @@ class SourceAddress:
 
     @property
     def is_rtsp(self) -> bool:
-        """Whether its protocol is RTSP."""
         return self.location.lower().startswith(("rtsp://", "rtsps://"))
 
     @property

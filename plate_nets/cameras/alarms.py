@@ -45,7 +45,6 @@ class CameraAlarms:
         )
 
     def start(self) -> None:
-        """Begin."""
         self._thread.start()
 
     def _take_some(self) -> bool:

@@ -132,7 +132,6 @@ class Analysis:
         )
 
     def start(self) -> None:
-        """Open the source and begin."""
         self._capture.start()
         self._thread.start()
         if self._alarms:
@@ -155,7 +154,6 @@ class Analysis:
         return self._thread.ident is not None and not self._thread.is_alive()
 
     def status(self) -> CameraStatus:
-        """The current state."""
         capture = self._capture
         return CameraStatus(
             self.camera.id,
@@ -243,7 +241,6 @@ class Analysis:
             self._on_frame(AnalysedFrame(self.camera.id, frame, found, in_view, events, seen))
 
     def _is_due(self, frame: VideoFrame) -> bool:
-        """Whether to read a frame: something moves, or somebody asks."""
         moves = self._gate is None or self._gate.passes(frame)
         return self.asked.is_wanted or (moves and self.camera.read == "always")
 
@@ -281,7 +278,6 @@ class Analysis:
         return self._cars
 
     def _in_own_pixels(self, event: PlateEvent) -> PlateEvent:
-        """An event with places in square pixels -> the same in the pixels of its best frame."""
         best = event.timestamp.timestamp() + _MICROSECOND
         stretch = next((each for since, each in self._stretches if since <= best), self._stretches[-1][1])
         return in_own_pixels(event, stretch)

@@ -42,11 +42,9 @@ class AskedReading:
 
     @property
     def is_wanted(self) -> bool:
-        """Whether anybody waits."""
         return self._answer is not None
 
     def note(self, event: PlateEvent) -> None:
-        """Note a record of a car."""
         self._told.pop(event.supersedes or "", None)
         self._told[event.id] = event
         if self._begun is not None:
@@ -62,7 +60,6 @@ class AskedReading:
         return time - self._begun >= (min(LEAST_SECONDS, self._seconds) if certain else self._seconds)
 
     def answer(self) -> None:
-        """Answer everyone who waits."""
         with self._lock:
             answer, self._answer, self._seconds, self._begun = self._answer, None, 0.0, None
         found = [self._told[id] for id in self._seen if id in self._told]
@@ -71,6 +68,5 @@ class AskedReading:
         answer.set_result(found)
 
     def forget(self, known: Collection[Car]) -> None:
-        """Forget the records of all but these cars."""
         ids = {car.id for car in known}
         self._told = {id: event for id, event in self._told.items() if id in ids}

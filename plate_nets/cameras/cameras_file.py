@@ -68,7 +68,6 @@ class WatchPlan(AllCameras):
 
     @property
     def sees_vehicles(self) -> bool:
-        """Whether to find vehicles."""
         return self.vehicles or self.blur_vehicles
 
     @property

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from plate_nets.cameras.address import SourceAddress
-from plate_nets.cameras.decoding import Decoded, DecodingSettings, decode
+from plate_nets.cameras.decoding import DecodingSettings, decode
 from plate_nets.cameras.frames import VideoFrame
 from plate_nets.cameras.rate import Rate
 from plate_nets.cameras.stamps import Stamp, StampClock, StampFault
@@ -85,15 +85,12 @@ class Handover:
 
     @property
     def finished(self) -> bool:
-        """Whether it is closed and empty."""
         with self._changed:
             return self._closed and not self._frames
 
 
 @dataclass(frozen=True)
 class CaptureSettings:
-    """How to read a source."""
-
     fps: float | None = None
     """Maximum frames per second to analyse; None: all."""
     start: float | None = None
@@ -136,11 +133,9 @@ class Capture:
 
     @property
     def problem(self) -> str | None:
-        """What to say about its state."""
         return self.cause
 
     def start(self) -> None:
-        """Start reading."""
         self._begin(0.0)
 
     def watch(self) -> None:
@@ -243,7 +238,9 @@ class Capture:
             self._note(stamp)
             if stamp.position >= due - 1e-6:
                 due = max(due + interval, stamp.position)
-                self._offer(decoded, stamp.time, stamp.position)
+                frame = VideoFrame(decoded.picture, stamp.time, stamp.position, time.monotonic(), decoded.pixel)
+                self.handover.put(frame)
+                self._last = time.monotonic()  # waiting for room is not silence
 
     def _note(self, stamp: Stamp) -> None:
         now = time.monotonic()
@@ -258,10 +255,6 @@ class Capture:
                 self.reconnections += 1
                 self._notice("online again")
             self.state, self.cause = "online", None
-
-    def _offer(self, decoded: Decoded, moment: float, position: float) -> None:
-        self.handover.put(VideoFrame(decoded.picture, moment, position, time.monotonic(), decoded.pixel))
-        self._last = time.monotonic()  # waiting for room is not silence
 
 
 def _answers(address: SourceAddress) -> bool:

@@ -96,14 +96,12 @@ class CarEvents:
         )
 
     def focus(self, time: float) -> Focus:
-        """What is known of the next frame, at this time."""
         focus = plan_focus(self._tracker.tracks, time - self._time, time - self._whole, self.settings.looks)
         if not focus.only:
             self._whole = time
         return focus
 
     def expected(self, time: float) -> list[Expected]:
-        """What is expected of the plates in the next frame, at this time."""
         seconds = max(0.0, time - self._time)
         return [expect(track, seconds, self.settings.looks) for track in self._tracker.tracks]
 
@@ -163,7 +161,6 @@ class CarEvents:
         return events, time
 
     def _due_events(self) -> list[PlateEvent]:
-        """The events of all cars, after their tracks were updated."""
         tracked = {track.number for track in self._tracker.tracks}
         events = self._plate_events(tracked)
         self._gone = [stay for stay in self._gone if self._time - stay.track.last_seen <= self.settings.memory]
@@ -190,7 +187,6 @@ class CarEvents:
         return events
 
     def _car_events(self, number: int, stay: Stay, gone: bool) -> list[PlateEvent]:
-        """The events of a car, which may be gone."""
         text = stay.sure_text(gone)
         superseded = None
         if text and text != stay.text and (same := self._same(stay, text)):
@@ -213,7 +209,6 @@ class CarEvents:
         return []
 
     def _same(self, stay: Stay, text: str) -> Stay | None:
-        """Another car, in sight or remembered, that was reported with this text."""
         others = (other for other in (*self._stays.values(), *self._gone) if other is not stay and other.text == text)
         return next(others, None)
 

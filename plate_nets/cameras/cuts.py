@@ -33,7 +33,6 @@ class Cuts:
 
 
 def _histogram(picture: NDArray[np.float32]) -> NDArray[np.float64]:
-    """The share of pixels at each of 32 levels of brightness."""
     return np.histogram(picture, _LEVELS, (0, 256))[0] / picture.size
 
 

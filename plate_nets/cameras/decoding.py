@@ -44,8 +44,6 @@ Notice = Callable[[str], None]
 
 @dataclass(frozen=True)
 class DecodingSettings:
-    """How to decode a source."""
-
     silence: float = 2.0
     """Seconds without a picture after which a live source counts as frozen and is reconnected.
 
@@ -65,8 +63,6 @@ class DecodingSettings:
 
 
 class Decoded(NamedTuple):
-    """A picture from the decoder."""
-
     picture: av.VideoFrame
     time: float | None
     """Its presentation time in seconds."""
@@ -75,8 +71,6 @@ class Decoded(NamedTuple):
 
 
 class Packet(NamedTuple):
-    """A coded picture."""
-
     data: "av.Packet[Any]"
     time: float
     """Its presentation time in seconds."""
@@ -85,8 +79,6 @@ class Packet(NamedTuple):
 
 
 class Decoder:
-    """Decodes the packets of one video stream."""
-
     def __init__(self, stream: VideoStream, settings: DecodingSettings, notice: Notice) -> None:
         self.damaged = 0
         """Pictures that were decoded after a loss, or not at all."""

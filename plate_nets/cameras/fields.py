@@ -57,7 +57,6 @@ class Deinterlacer:
         yield from self._chain.take(picture) if self._chain else (picture,)
 
     def rest(self) -> Iterator[av.VideoFrame]:
-        """The source ended -> the whole pictures that are left."""
         if self._chain:
             yield from self._chain.rest()
 
@@ -82,8 +81,6 @@ class Deinterlacer:
 
 
 class _Chain:
-    """Filters that pictures of one layout go through."""
-
     def __init__(self, picture: av.VideoFrame, filters: dict[str, str]) -> None:
         self._layout = _layout(picture)
         self._graph = Graph()
@@ -94,7 +91,6 @@ class _Chain:
         self._graph.link_nodes(source, *steps, self._graph.add("buffersink")).configure()
 
     def fits(self, picture: av.VideoFrame) -> bool:
-        """Whether a picture can go through."""
         return _layout(picture) == self._layout
 
     def take(self, picture: av.VideoFrame | None) -> Iterator[av.VideoFrame]:
@@ -107,7 +103,6 @@ class _Chain:
                 return
 
     def rest(self) -> Iterator[av.VideoFrame]:
-        """Those that are still inside."""
         return self.take(None)
 
 

@@ -25,8 +25,6 @@ _VERSION_EVERY = 60.0
 
 @runtime_checkable
 class _Versioned(Protocol):
-    """A reader that knows the version of its networks."""
-
     def model_version(self) -> str: ...
 
 

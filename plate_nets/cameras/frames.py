@@ -27,8 +27,6 @@ _LIMITS = FrameLimits()
 
 @dataclass(frozen=True)
 class VideoFrame:
-    """A picture from the decoder."""
-
     picture: av.VideoFrame
     time: float
     """When it was taken, Unix seconds."""

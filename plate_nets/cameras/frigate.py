@@ -100,12 +100,8 @@ class FrigateReader:
     """Reads tracked objects one after another. `take` may be called from another thread than `turn`.
 
     Args:
-        api: Frigate.
-        reader: reads the pictures.
-        scheme: what the reader reads.
         tell: called with each event and its picture, a JPEG, once for each object.
         notice: called with a line about failures and recoveries.
-        labels: the objects to read.
     """
 
     def __init__(

@@ -98,16 +98,13 @@ class Verdict:
 
     @property
     def text(self) -> str:
-        """The most probable text; empty if no frame proposed one."""
         return self.texts[0][0] if self.texts else ""
 
     @property
     def probability(self) -> float:
-        """The probability of ``text``, 0..1."""
         return self.texts[0][1] if self.texts else 0.0
 
     def characters(self) -> tuple[float, ...]:
-        """The probability of each character of ``text``, 0..1."""
         return shares(self.text, dict(self.texts)) if self.texts else ()
 
 
@@ -124,16 +121,13 @@ class Fusion:
         self._verdict: Verdict | None = None
 
     def __len__(self) -> int:
-        """The number of frames."""
         return self.readings.total()
 
     def add(self, view: "View") -> None:
-        """Add a frame."""
         self._add(view)
         self._count(Counter((view.best,)))
 
     def join(self, other: "Fusion") -> None:
-        """Add the frames of another track."""
         for look in other._looks:
             for view in look.views:
                 self._add(view)
@@ -161,7 +155,6 @@ class Fusion:
 
     @property
     def verdict(self) -> Verdict:
-        """The result of all frames."""
         if self._verdict is None:
             self._verdict = self._judge()
         return self._verdict
@@ -197,7 +190,6 @@ class Fusion:
         self._texts += new
 
     def _neighbours(self, text: str) -> list[str]:
-        """The texts of the formats that differ by one symbol."""
         swapped = (text[:at] + other + text[at + 1 :] for at in range(len(text)) for other in self.scheme.alphabet)
         return [other for other in swapped if other != text and self.scheme.is_plate(other)]
 
@@ -208,7 +200,6 @@ class Fusion:
         return np.maximum(text_log_probabilities(logp, texts, self.scheme), self.settings.floor)
 
     def _sums(self) -> NDArray[np.float64]:
-        """The sum of the means of all looks, for each candidate text."""
         return np.asarray(sum(look.means for look in self._looks), np.float64)
 
     def _probabilities(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -220,7 +211,6 @@ class Fusion:
         return np.asarray(weights / weights.sum(), np.float64)
 
     def _forget_texts(self) -> None:
-        """Keep only the most likely texts, in their order."""
         if len(self._texts) > self.settings.texts:
             kept = np.sort(np.argsort(-self._sums(), kind="stable")[: self.settings.texts])
             self._texts = [self._texts[column] for column in kept]
@@ -252,7 +242,6 @@ class _Look:
         self._lot = random.Random(0)
 
     def add(self, view: "View", scores: NDArray[np.float64], settings: FusionSettings) -> None:
-        """Add a frame, and its scores of the candidate texts."""
         weight = settings.weight(view.height)
         self._count += 1
         self.weight += (weight - self.weight) / self._count
@@ -262,7 +251,6 @@ class _Look:
             self.views[place : place + 1] = [view]
 
     def join(self, other: "_Look", settings: FusionSettings) -> None:
-        """Add the frames of another look."""
         count = self._count + other._count
         share = other._count / count
         self.weight += share * (other.weight - self.weight)
@@ -292,7 +280,6 @@ class View:
 
     @property
     def best(self) -> str:
-        """The best text; empty if there is none."""
         return self.texts[0] if self.texts else ""
 
 
@@ -305,8 +292,7 @@ def view(logits: NDArray[np.float32], scheme: PlateScheme, beam_width: int, box:
     logp = log_softmax(logits[None, : own.classes])[0]
     found = format_texts(logp, own, beam_width)
     texts = tuple(sorted(found, key=lambda text: -found[text]))
-    centre = ((box.xmin + box.xmax) / 2, (box.ymin + box.ymax) / 2)
-    return View(_spread(logp, own, scheme), texts, found[texts[0]] if texts else 0.0, centre, max(box.height, 1.0))
+    return View(_spread(logp, own, scheme), texts, found[texts[0]] if texts else 0.0, box.centre, max(box.height, 1.0))
 
 
 def _spread(logp: LogProbabilities, reader_scheme: PlateScheme, scheme: PlateScheme) -> LogProbabilities:

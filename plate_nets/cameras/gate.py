@@ -13,8 +13,6 @@ _KERNEL = np.ones((3, 3), np.uint8)
 
 @dataclass(frozen=True)
 class GateSettings:
-    """When to read a frame."""
-
     least_share: float = 0.001
     """The minimum share of changed pixels at 320x180; a car that is 20 px long there changes four times as many."""
     linger: float = 2.0
@@ -37,7 +35,6 @@ class MotionGate:
         self._moved = self._passed = float("-inf")
 
     def passes(self, frame: VideoFrame) -> bool:
-        """Whether to read the frame."""
         changed = cv2.morphologyEx(self._background.apply(frame.luma()), cv2.MORPH_OPEN, _KERNEL)
         if cv2.countNonZero(cv2.bitwise_and(changed, self._watched)) >= self._least:
             self._moved = frame.time

@@ -41,7 +41,6 @@ class ListEntry:
         )
 
     def cells(self) -> dict[str, str]:
-        """The entry as cells of a table."""
         return {
             "label": self.label,
             "valid_from": str(self.valid_from or ""),

@@ -52,8 +52,6 @@ _TOKEN = (
 
 @dataclass(frozen=True)
 class Alarm:
-    """A change that the camera reports."""
-
     name: str
     """Its topic and where it is, the same for its beginning and its end."""
     is_on: bool | None
@@ -100,7 +98,6 @@ class OnvifCamera(Closing):
         self._client.close()
 
     def subscribe(self) -> None:
-        """Ask for alarms from now on."""
         self._set_clock()
         body = f'<d:GetCapabilities xmlns:d="{_DEVICE}"><d:Category>Events</d:Category></d:GetCapabilities>'
         capabilities = self._ask(self._url, f"{_DEVICE}/GetCapabilities", body)

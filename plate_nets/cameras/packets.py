@@ -161,5 +161,4 @@ class Packets:
 
 
 def _time_of(decoded: Decoded, kept: _Kept) -> float:
-    """The time of a picture that came with a packet."""
     return kept.time if decoded.time is None else kept.time + decoded.time - kept.packet.time

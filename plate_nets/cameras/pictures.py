@@ -24,8 +24,6 @@ _PRUNE_EVERY = 60.0
 
 @dataclass(frozen=True)
 class PictureSettings:
-    """Where to store pictures of events, and for how long."""
-
     folder: Path
     blur: bool = False
     """Make plates unreadable, except that of a car on a watch list."""
@@ -100,7 +98,7 @@ class EventPictures:
 
 def is_same(box: Box, other: Box) -> bool:
     """Whether two boxes of a frame belong to one plate: the centre of the first is in the second."""
-    x, y = (box.xmin + box.xmax) / 2, (box.ymin + box.ymax) / 2
+    x, y = box.centre
     return other.xmin <= x <= other.xmax and other.ymin <= y <= other.ymax
 
 

@@ -22,8 +22,6 @@ _SIDES: dict[Heading | None, Side] = {"towards": "front", "away": "rear"}
 
 @dataclass(frozen=True)
 class Camera:
-    """The properties of a camera that its events contain."""
-
     id: str
     source_url: str | None = None
     """Without credentials."""
@@ -32,8 +30,6 @@ class Camera:
 
 
 class PlateEvents:
-    """Makes the events of one camera."""
-
     def __init__(
         self, camera: Camera, settings: CarSettings, scheme: PlateScheme, watch_lists: Sequence[WatchList]
     ) -> None:
@@ -98,12 +94,10 @@ class PlateEvents:
         return why_unread(plate, self._scheme.by_shape[lines_of_plate(plate.corners)])
 
     def _vehicle_of(self, stay: Stay) -> Vehicle | None:
-        """The vehicle of a car, judged from all frames."""
         box = stay.vehicle_box
         return None if box is None else self._vehicle(stay.sights, box, _SIDES.get(stay.heading))
 
     def _vehicle(self, sights: Sights, box: Box, side: Side | None = None) -> Vehicle:
-        """One vehicle from all sights, with the box of the frame to show, and with its side if known otherwise."""
         return Vehicle(box, sights.type, sights.score, side or side_of(sights.growth, self._settings.vehicles.growth))
 
     def of_vehicle(self, track: VehicleTrack) -> PlateEvent:

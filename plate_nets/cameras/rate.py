@@ -16,13 +16,11 @@ class Rate:
         self._times: deque[float] = deque(maxlen=2000)
 
     def add(self) -> None:
-        """Count one now."""
         self._times.append(time.monotonic())
         self.count += 1
 
     @property
     def per_second(self) -> float:
-        """The rate over the last five seconds."""
         now = time.monotonic()
         recent = sum(now - moment <= _SPAN for moment in self._times.copy())
         return recent / max(0.1, min(_SPAN, now - self._started))

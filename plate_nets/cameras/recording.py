@@ -39,7 +39,6 @@ class Recording(Closing):
             raise InputError(f"{path}: {error.strerror}") from error
 
     def write(self, analysed: AnalysedFrame) -> None:
-        """Add a frame."""
         self._overlay.note(analysed)
         drawn = self._overlay.draw(analysed)
         try:

@@ -22,8 +22,6 @@ _EDGE = 1.0
 
 @dataclass(frozen=True)
 class Regions:
-    """Where plates and motion count."""
-
     include: tuple[Polygon, ...] = ()
     """A plate counts if its centre is in one of these; empty: everywhere."""
     masks: tuple[Polygon, ...] = ()
@@ -57,9 +55,8 @@ class Regions:
         return [vehicle for vehicle in vehicles if vehicle in own or self._holds(vehicle.box, size)]
 
     def _holds(self, box: Box, size: tuple[int, int]) -> bool:
-        """Whether the centre of a box counts, in a frame of this height and width."""
-        h, w = size
-        centre = ((box.xmin + box.xmax) / 2 / w, (box.ymin + box.ymax) / 2 / h)
+        (x, y), (h, w) = box.centre, size
+        centre = (x / w, y / h)
         return (not self.include or _within(self.include, centre)) and not _within(self.masks, centre)
 
 

@@ -163,17 +163,14 @@ class CameraSettings(EachCamera):
 
     @property
     def zones(self) -> tuple[ZoneSettings, ...]:
-        """The polygons that have a name."""
         return tuple(each for each in self.include if isinstance(each, ZoneSettings))
 
     @property
     def address(self) -> SourceAddress:
-        """The parsed source."""
         return parse_source(self.source)
 
     @property
     def detect_address(self) -> SourceAddress | None:
-        """The parsed small stream; None without one."""
         return None if self.detect is None else parse_source(self.detect)
 
     @property

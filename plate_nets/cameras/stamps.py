@@ -16,8 +16,6 @@ StampFault = Literal["jumped", "late"]
 
 @dataclass(frozen=True)
 class Stamp:
-    """When a picture was taken."""
-
     time: float
     """Unix seconds."""
     position: float

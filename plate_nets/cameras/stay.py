@@ -121,7 +121,8 @@ class Stay:
         self.vehicle_track = vehicle
         self.sights.add(vehicle.vehicle, self.track.last_seen)
         plate, box = self.track.plate.box, vehicle.vehicle.box
-        centre = ((plate.xmin + plate.xmax) / 2 - box.xmin, (plate.ymin + plate.ymax) / 2 - box.ymin, plate.height)
+        x, y = plate.centre
+        centre = (x - box.xmin, y - box.ymin, plate.height)
         self._within = np.array(centre) / (max(box.width, 1.0), max(box.height, 1.0), max(box.height, 1.0))
 
     def position_from_vehicle(self) -> tuple[NDArray[np.float64], float] | None:
@@ -143,7 +144,7 @@ class Stay:
         plate, last = self.best.box, self.vehicle_track.vehicle.box
         height = plate.height / high
         width = height * last.width / max(last.height, 1.0)
-        left, top = (plate.xmin + plate.xmax) / 2 - x * width, (plate.ymin + plate.ymax) / 2 - y * height
+        left, top = plate.centre[0] - x * width, plate.centre[1] - y * height
         return Box(float(left), float(top), float(left + width), float(top + height))
 
     def sure_text(self, gone: bool) -> str:
@@ -161,7 +162,6 @@ class Stay:
 
     @property
     def is_likely(self) -> bool:
-        """Whether one of its candidate texts is more probable than none of them."""
         verdict = self.track.evidence.verdict
         return verdict.probability > verdict.none
 
@@ -211,12 +211,10 @@ class Stay:
 
     @property
     def dwell(self) -> float:
-        """Seconds from first to last sight."""
         return self.track.last_seen - self.first_seen
 
     @property
     def is_parked(self) -> bool:
-        """Whether it has been at one place for a while."""
         return self.track.last_seen - self._anchor.time >= self._settings.parked_after
 
     @property

@@ -13,19 +13,16 @@ class Tally:
         self._frames = 0
 
     def add(self, name: str, probability: float) -> None:
-        """Add a frame."""
         self._sums[name] += probability
         self._frames += 1
 
     def join(self, other: "Tally") -> None:
-        """Add the frames of another tally."""
         for name, total in other._sums.items():
             self._sums[name] += total
         self._frames += other._frames
 
     @property
     def verdict(self) -> Judged | None:
-        """The name with the highest mean probability over all frames; None without frames."""
         if not self._frames:
             return None
         name = max(self._sums, key=self._sums.__getitem__)

@@ -78,11 +78,9 @@ class Readings:
     """The largest, pixels."""
 
     def is_better(self, box: Box) -> bool:
-        """Whether a view of the plate is better than all that were read."""
         return math.log(max(box.height / self.height, box.width / self.width)) >= _BETTER
 
     def add(self, box: Box, time: float) -> None:
-        """It was read in this box."""
         self.count = 1 if self.is_better(box) else self.count + 1
         self.height, self.width = max(self.height, box.height), max(self.width, box.width)
         self.last = time
@@ -123,13 +121,11 @@ class Track:
 
     @property
     def box(self) -> Box:
-        """Its current box."""
         half = np.array([self.height * self.aspect / 2, self.height / 2])
         (xmin, ymin), (xmax, ymax) = self.centre - half, self.centre + half
         return Box(float(xmin), float(ymin), float(xmax), float(ymax))
 
     def expected(self, seconds: float) -> Box:
-        """Where its box will be after this time."""
         later = replace(self)
         _predict(later, seconds)
         return later.box
@@ -197,7 +193,6 @@ class Tracker:
         track.centre, track.height, track.carried = centre, height, self._time
 
     def drop(self, track: Track) -> None:
-        """Forget a track."""
         self.tracks = [other for other in self.tracks if other is not track]
 
     def _view(self, plate: Plate) -> View | None:
@@ -253,7 +248,6 @@ class Tracker:
         return agreement
 
     def _is_other(self, text: str, view: View, agreement: float) -> bool:
-        """Whether a plate clearly reads another text than a track."""
         return (
             view.probability - agreement >= self.settings.least_agreement
             and Levenshtein.distance(text, view.best) >= self.settings.other_car
@@ -278,11 +272,9 @@ class Tracker:
 
 
 def _measures(plate: Plate) -> tuple[NDArray[np.float64], float, float]:
-    """Centre, height and aspect of a plate's box."""
     box = plate.box
     height = max(box.height, 1.0)
-    centre = np.array([(box.xmin + box.xmax) / 2, (box.ymin + box.ymax) / 2])
-    return centre, height, max(box.width, 1.0) / height
+    return np.array(box.centre), height, max(box.width, 1.0) / height
 
 
 def _predict(track: Track, seconds: float) -> None:

@@ -16,7 +16,6 @@ class Turns:
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Wait for a turn and hold it for the block."""
         with self._lock:
             mine = threading.Event()
             if self._free:

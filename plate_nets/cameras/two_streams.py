@@ -43,29 +43,24 @@ class TwoStreams(Capture):
 
     @property
     def problem(self) -> str | None:
-        """Why it is offline or failed, or why the small stream is not watched."""
         if self.state == "online" and self.handover.is_alone:
             return f"detect: {self._small.cause}; until it is back, cars are looked for in the source"
         return self.cause
 
     def start(self) -> None:
-        """Start reading both."""
         super().start()
         self._small.start()
 
     def watch(self) -> None:
-        """Detect a read of either that hangs."""
         super().watch()
         self._small.watch()
 
     def stop(self) -> None:
-        """Request the end; `join` waits for it."""
         super().stop()
         self._small.stop()
         self._packets.end()
 
     def join(self, seconds: float) -> bool:
-        """Wait for the end after `stop` -> whether all threads have ended."""
         deadline = time.monotonic() + seconds
         ended = super().join(seconds)
         return self._small.join(max(0.0, deadline - time.monotonic())) and ended
@@ -137,7 +132,6 @@ class Pair(Handover):
         return None
 
     def newer(self, frame: VideoFrame) -> VideoFrame:
-        """The frame itself."""
         return frame
 
     def cost(self, frame: VideoFrame) -> int:

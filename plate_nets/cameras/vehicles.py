@@ -75,7 +75,6 @@ class Sights:
         self._last = 0.0
 
     def add(self, vehicle: Vehicle, time: float) -> None:
-        """Add a sight."""
         self._add(vehicle.type, vehicle.score)
         self._count += 1
         self._start = time if self._start is None else self._start
@@ -95,12 +94,10 @@ class Sights:
 
     @property
     def type(self) -> str:
-        """The type with the highest total score."""
         return max(self._scores, key=self._scores.__getitem__)
 
     @property
     def score(self) -> float:
-        """The mean score of this type over all frames."""
         return self._scores[self.type] / self._count
 
     @property
@@ -157,17 +154,15 @@ class VehicleTracker:
                 track.last_seen = time
 
     def track_of(self, vehicle: Vehicle | None) -> VehicleTrack | None:
-        """A vehicle of the last frame -> its track, or None."""
         return next((track for track in self.tracks if track.seen and track.vehicle == vehicle), None)
 
     def is_reportable(self, track: VehicleTrack) -> bool:
-        """Whether a vehicle without a plate was seen with enough certainty and often enough."""
         return track.frames >= self.settings.frames and track.sights.score >= self.settings.score
 
 
 def _see(track: VehicleTrack, vehicle: Vehicle, time: float) -> None:
     if time > track.last_seen:
-        step = _centre(vehicle.box) - _centre(track.vehicle.box)
+        step = np.subtract(vehicle.box.centre, track.vehicle.box.centre)
         speed = step / (time - track.last_seen)
         track.velocity = speed if track.frames == 1 else (track.velocity + speed) / 2
     track.vehicle, track.last_seen, track.seen = vehicle, time, True
@@ -185,7 +180,3 @@ def _moved(track: VehicleTrack, time: float) -> Box:
     x, y = track.velocity * (time - track.last_seen)
     box = track.vehicle.box
     return replace(box, xmin=box.xmin + x, ymin=box.ymin + y, xmax=box.xmax + x, ymax=box.ymax + y)
-
-
-def _centre(box: Box) -> NDArray[np.float64]:
-    return np.array([(box.xmin + box.xmax) / 2, (box.ymin + box.ymax) / 2])

@@ -52,8 +52,6 @@ class _Look:
 
 
 class ViewCheck:
-    """Looks at the plates of one camera."""
-
     def __init__(self) -> None:
         self._looks: dict[str, _Look] = {}
         """By the ids of the last cars, oldest first."""
@@ -87,7 +85,6 @@ class ViewCheck:
                 del self._looks[next(iter(self._looks))]
 
     def view(self) -> CameraView | None:
-        """What the last cars say; None if they are too few."""
         looks = list(self._looks.values())
         if len(looks) < _ENOUGH:
             return None

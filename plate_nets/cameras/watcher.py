@@ -6,6 +6,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from plate_nets.cameras.analysis import AnalysedFrame, Analysis
 from plate_nets.cameras.asked import ASKED_SECONDS, Answer
@@ -67,7 +68,7 @@ class Watcher(Closing):
         self._stop = threading.Event()
         turns = Turns(settings.in_flight)
         self._cameras = [
-            Analysis(camera, settings, reader, turns, self._deliver, on_frame, self._notice_for(camera.id))
+            Analysis(camera, settings, reader, turns, self._deliver, on_frame, partial(self._notice, camera.id))
             for camera in cameras
         ]
         self._started = False
@@ -161,6 +162,3 @@ class Watcher(Closing):
                 return
             except queue.Full:
                 continue
-
-    def _notice_for(self, camera: str) -> Callable[[str], None]:
-        return lambda line: self._notice(camera, line)

@@ -71,25 +71,25 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
                 if isinstance(value, float) and not math.isfinite(value):  # typer's bounds accept NaN
                     raise InputError(f"--{name.replace('_', '-')}: expected a finite number, got {value}")
             command(*args, **kwargs)
-        except PlateError as error:
-            Console(stderr=True, highlight=False, soft_wrap=True).print(f"plates: {error}", markup=False)
-            raise typer.Exit(FAILED) from error
         except KeyboardInterrupt as error:
             raise typer.Exit(INTERRUPTED) from error
         except BrokenPipeError as error:  # the reader of our output has closed it
             sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115  for the flush at the end
             raise typer.Exit(FAILED) from error
-        except MemoryError as error:
-            Console(stderr=True, highlight=False).print("plates: there is too little memory; free some")
-            raise typer.Exit(FAILED) from error
-        except OSError as error:
-            where = f"{error.filename}: " if error.filename else ""
-            Console(stderr=True, highlight=False, soft_wrap=True).print(
-                f"plates: {where}{error.strerror or error}", markup=False
-            )
+        except (PlateError, MemoryError, OSError) as error:
+            Console(stderr=True, highlight=False, soft_wrap=True).print(f"plates: {_in_words(error)}", markup=False)
             raise typer.Exit(FAILED) from error
 
     return run
+
+
+def _in_words(error: PlateError | MemoryError | OSError) -> str:
+    if isinstance(error, MemoryError):
+        return "there is too little memory; free some"
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        return f"{where}{error.strerror or error}"
+    return str(error)
 
 
 def _show_version(requested: bool) -> None:
@@ -120,7 +120,6 @@ app.add_typer(events, name="events")
 
 
 def main() -> None:
-    """The entry point of `plates`."""
     for stream in (sys.stdout, sys.stderr):  # escape names that the terminal cannot show
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

@@ -26,8 +26,6 @@ INCOMPLETE = 1
 
 
 class Engine(StrEnum):
-    """What distributes the shards to workers."""
-
     local = "local"
     ray = "ray"
 
@@ -130,7 +128,6 @@ def _read(
 
 
 def _tell(counts: "Verification", out: str, note: str) -> None:
-    """Print what a folder holds and lacks."""
     typer.echo(f"{counts.rows} of {counted(counts.photos, 'photo')}, {counted(counts.plates, 'plate')}")
     for code, count in sorted(counts.errors.items()):
         typer.echo(f"{counted(count, 'photo')} failed: {code}")
@@ -145,7 +142,6 @@ def _tell(counts: "Verification", out: str, note: str) -> None:
 
 
 def _show(run: Iterable["ShardDone"], total: int, console: Console) -> None:
-    """Process shards, with a progress bar that shows the speed."""
     columns = (
         TextColumn("Reading"), BarColumn(), MofNCompleteColumn(), TextColumn("shards, {task.fields[rate]}"),
         TimeRemainingColumn(elapsed_when_finished=True),

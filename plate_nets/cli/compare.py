@@ -53,7 +53,7 @@ def compare(
 
     Ctrl-C ends a comparison of cameras; the page has what was compared until then.
 
-    Exit code: 0 if there is a page, 2 if a source or a reader failed, or the usage is wrong.
+    Exit code: 0 if there is a page, 2 if a source or a reader failed, or the usage is wrong, 130 after Ctrl-C.
     """
     with needs("watch", "plates compare"):
         import cv2
@@ -114,7 +114,6 @@ def _frames(source: str, every: float, ends: float, say: Callable[[str], None]) 
 
 
 def _tell(comparison: "Comparison") -> None:
-    """Print the counts, and write the page if anything was compared."""
     if not comparison.counts:
         return
     from plate_nets.evaluation.comparison import KINDS

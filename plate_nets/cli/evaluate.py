@@ -19,8 +19,6 @@ from plate_nets.recognition.decoding import DecodingSettings
 
 
 class BoxSource(StrEnum):
-    """Where the boxes come from."""
-
     given = "given"
     detected = "detected"
 

@@ -91,7 +91,6 @@ def _plate_free(
 
 
 def _save_worst(path: Path, outcome: Outcome, console: Console) -> None:
-    """Save a sheet of the plates that were not read exactly, wrong texts first."""
     chosen = [index for index, plate in enumerate(outcome.plates) if not plate.exact]
     chosen.sort(key=lambda index: not outcome.plates[index].wrong)
     if chosen:

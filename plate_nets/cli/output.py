@@ -67,7 +67,6 @@ class LineOutput(Output):
     """One line per plate on stdout; errors on stderr."""
 
     def write(self, picture: Picture) -> None:
-        """Print the picture's plates."""
         if picture.error is not None:
             typer.echo(f"{shown(picture.path)}: {picture.error}", err=True)
             return
@@ -93,12 +92,10 @@ class JsonOutput(Output):
         self._before = "[\n"
 
     def write(self, picture: Picture) -> None:
-        """Print the picture's object."""
         typer.echo(self._before + json.dumps(record(picture), ensure_ascii=False), nl=False)
         self._before = ",\n"
 
     def close(self) -> None:
-        """End the array."""
         typer.echo("[]" if self._before == "[\n" else "\n]")
 
 
@@ -114,7 +111,6 @@ class CsvOutput(Output):
         self._rows.writeheader()
 
     def write(self, picture: Picture) -> None:
-        """Add the picture's rows."""
         shared = {"file": shown(picture.path), "error": picture.error or ""}
         if picture.error is None:
             shared["milliseconds"] = f"{picture.milliseconds:.1f}"
@@ -141,7 +137,6 @@ class CsvOutput(Output):
         self._file.flush()
 
     def close(self) -> None:
-        """Close the file."""
         with contextlib.suppress(OSError):  # failed writes were reported before
             self._file.close()
 
@@ -151,7 +146,6 @@ _MARK = b"\nannotated by plate-nets\n"
 
 
 def is_annotated(path: Path) -> bool:
-    """Whether a file is one of our annotated pictures."""
     try:
         if not path.is_file():
             return False
@@ -180,7 +174,6 @@ class PictureOutput(Output):
             raise InputError(f"--save-annotated {folder}: {error.strerror}") from error
 
     def write(self, picture: Picture) -> None:
-        """Write the picture's copy."""
         if picture.error is not None:
             return
         path = self._path(picture.name)
@@ -223,7 +216,6 @@ def _appearance(plate: Plate) -> dict[str, str]:
 
 
 def _vehicle(plate: Plate) -> dict[str, str]:
-    """The columns of a plate's vehicle; empty without one."""
     if plate.vehicle is None:
         return {}
     box = (f"{side:.1f}" for side in rounded(plate.vehicle.box))
@@ -231,7 +223,6 @@ def _vehicle(plate: Plate) -> dict[str, str]:
 
 
 def _why_unread(plate: Plate) -> Unread:
-    """Why a plate has no text."""
     try:
         scheme = load_scheme(plate.reading.scheme) if plate.reading.scheme else None
     except SchemeError:  # a scheme that only the server has
@@ -239,16 +230,14 @@ def _why_unread(plate: Plate) -> Unread:
     return why_unread(plate, scheme)
 
 
-def _reason(plate: Plate) -> dict[str, Any] | None:
-    return None if plate.reading.text else asdict(_why_unread(plate))
-
-
 def record(picture: Picture) -> dict[str, Any]:
-    """A picture as JSON has it: its name, and its plates or the error."""
     if picture.error is not None:
         return {"file": shown(picture.path), "error": picture.error}
     return {
         "file": shown(picture.path),
         "milliseconds": round(picture.milliseconds, 1),
-        "plates": [plate.to_dict() | {"unread": _reason(plate)} for plate in picture.plates],
+        "plates": [
+            plate.to_dict() | {"unread": None if plate.reading.text else asdict(_why_unread(plate))}
+            for plate in picture.plates
+        ],
     }

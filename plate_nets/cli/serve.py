@@ -186,7 +186,6 @@ def serve(
 
 
 def tell_ready(triton: EmbeddedTriton, health: str) -> None:
-    """Print where a server answers."""
     typer.echo(f"http     http://{triton.http_url}")
     typer.echo(f"grpc     grpc://{triton.grpc_url}")
     typer.echo(f"metrics  {triton.metrics_url}")

@@ -176,7 +176,6 @@ def _check(plan: "WatchPlan", save_video: Path | None, salt: bytes) -> None:
 
 
 def _recorder(plan: "WatchPlan", say: Callable[[str], None]) -> "Recorder":
-    """Open the outbox and the sinks."""
     from plate_nets.events.sinks.recorder import Recorder
 
     size = int(plan.outbox_mb * (1 << 20))
@@ -207,7 +206,6 @@ def _sinks(
 
 
 def _watch_lists(plan: "WatchPlan", say: Callable[..., None]) -> "list[WatchList]":
-    """Load the watch lists of a plan, and say which of their rows are left out, and which cameras are unknown."""
     from plate_nets.cameras.watch_lists import load_watch_list
 
     lists = [load_watch_list(path) for path in plan.watch_lists]
@@ -235,7 +233,6 @@ def _follow(watcher: "Watcher", recorder: "Recorder | None", salt: bytes | None,
 
 
 def _summary(watcher: "Watcher", cars: Collection[str], video: Path | None, pictures: Path | None) -> str:
-    """What was read, and where it was saved, in one line."""
     frames = sum(each.analysed for each in watcher.status())
     saved = [f"saved {video}"] if video and frames else []
     kept = [f"pictures in {pictures}"] if pictures and cars else []

@@ -21,7 +21,6 @@ _STATES = {"online": "green", "ended": "dim", "connecting": "yellow", "offline":
 
 
 def event_line(event: "PlateEvent") -> str:
-    """An event as one line of text."""
     words = [
         event.timestamp.isoformat(sep=" ", timespec="milliseconds"),
         event.camera_id,

@@ -103,7 +103,6 @@ class Balancer:
                 server.failures += 1
 
     def has_other(self, tried: Collection[ServerAddress]) -> bool:
-        """Whether there is a server that was not tried."""
         with self._lock:
             return not self._current <= set(tried)
 

@@ -57,7 +57,6 @@ class FleetTransport(Transport):
             self._names.start()
 
     def close(self) -> None:
-        """Close all connections; later calls are refused."""
         if self._names:
             self._names.end()
         with self._lock:
@@ -100,7 +99,6 @@ class FleetTransport(Transport):
         raise AssertionError("unreachable")
 
     def _attempt(self, call_for: Callable[[float], Call[T]], tried: set[ServerAddress], deadline: float) -> T:
-        """Ask one server, and record the outcome."""
         turn = self._take(tried, deadline)
         tried.add(turn.address)
         answered: bool | None = None

@@ -73,5 +73,4 @@ class NameWatch(LastingThread):
         return not self._ended.wait(INTERVAL)
 
     def end(self) -> None:
-        """Stop resolving."""
         self._ended.set()

@@ -128,7 +128,6 @@ class SharedMemoryTransport(Transport):
 
 
 def _left(deadline: float) -> float:
-    """Seconds until a time of `time.monotonic`, at least 0."""
     return max(0.0, deadline - time.monotonic())
 
 

@@ -35,7 +35,6 @@ class DayHours:
         return f"{self.begins:%H:%M}-{self.ends:%H:%M}"
 
     def include(self, moment: datetime) -> bool:
-        """Whether a moment is within these hours of its own time zone."""
         now = moment.time()
         if self.begins < self.ends:
             return self.begins <= now < self.ends

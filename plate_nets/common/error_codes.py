@@ -206,5 +206,4 @@ def find_answer(message: str, status: str = "") -> tuple[ErrorAnswer, str]:
 
 
 def without_regions(message: str) -> str:
-    """Triton's message without the names of its shared memory."""
     return _REGION.sub("its shared memory", message)

@@ -19,7 +19,6 @@ def latin_form(text: str) -> str:
 
 
 def is_latin(text: str) -> bool:
-    """Whether a text is its own Latin form."""
     return latin_form(text) == text
 
 

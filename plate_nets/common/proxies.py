@@ -12,8 +12,6 @@ from plate_nets.common.credentials import hide_credentials
 
 @dataclass(frozen=True)
 class Proxy:
-    """A proxy, as an environment variable names it."""
-
     variable: str
     url: str
     """Without credentials."""

@@ -70,7 +70,6 @@ class LastingThread(threading.Thread):
         return None if works else self._error
 
     def run(self) -> None:
-        """Take turns."""
         pause = self._first_pause
         while True:
             self._began = began = time.monotonic()

@@ -103,7 +103,6 @@ class Clock:
     _due: float = -inf
 
     def takes(self, time: float) -> bool:
-        """Whether it takes the frame at this time (seconds)."""
         if time < self._due - 1e-6:
             return False
         self._due = max(self._due, time) + 1 / self.rate

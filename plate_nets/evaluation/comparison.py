@@ -92,7 +92,6 @@ class Comparison:
             )
 
     def _save(self, frame: Frame, box: Box) -> str:
-        """Write what surrounds a box -> the name of the file."""
         part = cut_around(frame, box, _AROUND)
         name = f"pictures/{len(self._differences):05}.jpg"
         (self.folder / "pictures").mkdir(parents=True, exist_ok=True)

@@ -36,8 +36,6 @@ COLUMNS = (*REQUIRED, *CORNER_COLUMNS)
 
 @dataclass(frozen=True)
 class Label:
-    """One labelled plate of one photo."""
-
     photo: Path
     box: Box
     text: str
@@ -65,7 +63,6 @@ class Dataset:
     faults: tuple[Fault, ...]
 
     def photos(self) -> Iterator[tuple[Path, tuple[Label, ...]]]:
-        """Each photo with all its labels, in the order of the file."""
         grouped: dict[Path, list[Label]] = {}
         for label in self.labels:
             grouped.setdefault(label.photo, []).append(label)

@@ -64,8 +64,6 @@ QUICK = ("JPEG 90", "JPEG 40")
 
 @dataclass
 class Cell:
-    """The plates of one height and one degradation, with their readings."""
-
     height: float
     degradation: str
     plates: list[ReadPlate] = field(default_factory=list)

@@ -21,8 +21,6 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Detections:
-    """The boxes found in one picture, and the true ones."""
-
     boxes: Boxes
     """(N, 4) xyxy px, found."""
     scores: Scores

@@ -33,8 +33,6 @@ FrameReader = Callable[[Frame], list[Plate]]
 
 @dataclass
 class Outcome:
-    """The result of an evaluation."""
-
     scheme: PlateScheme
     plates: list[ReadPlate] = field(default_factory=list)
     crops: list[Crops] = field(default_factory=list)

@@ -96,7 +96,6 @@ class ReadingSummary:
 
 
 def summarize(plates: Sequence[ReadPlate]) -> ReadingSummary:
-    """Plates -> counts and shares."""
     n = len(plates)
     wrong = sum(p.wrong for p in plates)
     read = sum(not p.unread for p in plates)
@@ -115,8 +114,6 @@ def summarize(plates: Sequence[ReadPlate]) -> ReadingSummary:
 
 
 def by_height(plates: Sequence[ReadPlate]) -> dict[str, ReadingSummary]:
-    """Plates -> a summary for each range of heights in the photo."""
-
     def name(plate: ReadPlate) -> str:
         low = max(edge for edge in HEIGHT_EDGES if edge <= plate.height)
         higher = [edge for edge in HEIGHT_EDGES if edge > low]

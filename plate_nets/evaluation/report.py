@@ -78,7 +78,6 @@ def print_figures(
     trade: Sequence[tuple[float, float, float]],
     bins: Sequence[ConfidenceBin] = (),
 ) -> None:
-    """Print figures of `figures`, rows of `threshold_trade` and bins of `reliability` as tables."""
     if values["plates"]:
         _print_readings(console, values)
     if trade:
@@ -136,7 +135,6 @@ def _print_calibration(console: Console, bins: Sequence[ConfidenceBin]) -> None:
 
 
 def print_detection(console: Console, values: Mapping[str, Any]) -> None:
-    """Print figures of `detection_figures` as tables."""
     table = figure_table("detection", "value")
     for name in ("labelled", "score_threshold", "precision", "recall", "ap50", "ap50_95"):
         table.add_row(name, f"{values[name]:.4g}")

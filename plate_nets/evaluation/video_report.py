@@ -26,7 +26,6 @@ def video_figures(outcomes: Mapping[str, VideoOutcome], fused: Sequence[FusedSha
 
 
 def print_video(console: Console, values: Mapping[str, Any]) -> None:
-    """Print figures of `video_figures` as tables."""
     table = figure_table("", *values["rates"])
     names = list(next(iter(values["rates"].values())))
     for name in names:

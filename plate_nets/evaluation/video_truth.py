@@ -41,7 +41,6 @@ class TrueFrame:
     plates: tuple[TruePlate, ...]
 
     def to_json(self) -> str:
-        """One line of the file."""
         return json.dumps(asdict(self))
 
 

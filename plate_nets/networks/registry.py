@@ -1,6 +1,5 @@
 """The list of all networks: names, weights, inputs and classes. You can import it without torch."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from plate_nets.contract import (
     LPRNET,
     LPRNET_LATIN,
     LPRNET_SCRIPTS,
+    READERS,
     SCRIPTS,
     STN,
     YOLO,
@@ -31,15 +31,13 @@ class RegisteredNetwork:
     """One network.
 
     ``name``: its name, and the name of its weights. ``model``: the Triton model that runs it. ``dims``: the dims of its
-    input (N, *dims); -1 means any size. ``make``: creates the network for a scheme, without weights. ``reads``: whether
-    its weights are trained for one scheme only. ``scheme``: the name of this scheme; empty if it is the main scheme of
-    the model repository.
+    input (N, *dims); -1 means any size. ``reads``: whether its weights are trained for one scheme only. ``scheme``: the
+    name of this scheme; empty if it is the main scheme of the model repository.
     """
 
     name: str
     model: ModelSpec
     dims: tuple[int, ...]
-    make: Callable[[PlateScheme], "nn.Module"]
     reads: bool
     scheme: str = ""
 
@@ -50,7 +48,6 @@ class RegisteredNetwork:
 
     @property
     def weights(self) -> Path:
-        """The committed weights."""
         return weights_path(self.name)
 
     def load(self, scheme: PlateScheme, weights: Path | None = None) -> "nn.Module":
@@ -71,49 +68,29 @@ class RegisteredNetwork:
 
     def build(self, scheme: PlateScheme) -> "nn.Module":
         """The network without weights, for a repository for ``scheme``."""
-        return self.make(self.scheme_of_weights(scheme) or scheme)
+        from plate_nets.networks import corners, country, lprnet, stn, yolov5
 
-
-def _yolo(_: PlateScheme) -> "nn.Module":
-    from plate_nets.networks.yolov5 import YOLOv5n
-
-    return YOLOv5n()
-
-
-def _corners(_: PlateScheme) -> "nn.Module":
-    from plate_nets.networks.corners import CornerNet
-
-    return CornerNet()
-
-
-def _stn(_: PlateScheme) -> "nn.Module":
-    from plate_nets.networks.stn import STN as Network
-
-    return Network()
-
-
-def _lprnet(scheme: PlateScheme) -> "nn.Module":
-    from plate_nets.networks.lprnet import LPRNet
-
-    return LPRNet(scheme.classes)
-
-
-def _country(_: PlateScheme) -> "nn.Module":
-    from plate_nets.networks.country import CountryNet
-
-    return CountryNet()
+        if self.name in READERS:
+            return lprnet.LPRNet((self.scheme_of_weights(scheme) or scheme).classes)
+        others: dict[str, type[nn.Module]] = {
+            YOLO.name: yolov5.YOLOv5n,
+            CORNERS.name: corners.CornerNet,
+            STN.name: stn.STN,
+            COUNTRY.name: country.CountryNet,
+        }
+        return others[self.name]()
 
 
 NETWORKS = {
     network.name: network
     for network in (
-        RegisteredNetwork(YOLO.name, YOLO, (3, -1, -1), _yolo, reads=False),
-        RegisteredNetwork(CORNERS.name, YOLO, (3, WINDOW_HEIGHT, WINDOW_WIDTH), _corners, reads=False),
-        RegisteredNetwork(STN.name, STN, CROP_DIMS, _stn, reads=True),  # trained together with LPRNet
-        RegisteredNetwork(LPRNET.name, LPRNET, CROP_DIMS, _lprnet, reads=True),
-        RegisteredNetwork(LPRNET_LATIN.name, LPRNET_LATIN, CROP_DIMS, _lprnet, reads=True, scheme=LATIN),
-        RegisteredNetwork(LPRNET_SCRIPTS.name, LPRNET_SCRIPTS, CROP_DIMS, _lprnet, reads=True, scheme=SCRIPTS),
-        RegisteredNetwork(COUNTRY.name, COUNTRY, CROP_DIMS, _country, reads=False),
+        RegisteredNetwork(YOLO.name, YOLO, (3, -1, -1), reads=False),
+        RegisteredNetwork(CORNERS.name, YOLO, (3, WINDOW_HEIGHT, WINDOW_WIDTH), reads=False),
+        RegisteredNetwork(STN.name, STN, CROP_DIMS, reads=True),  # trained together with LPRNet
+        RegisteredNetwork(LPRNET.name, LPRNET, CROP_DIMS, reads=True),
+        RegisteredNetwork(LPRNET_LATIN.name, LPRNET_LATIN, CROP_DIMS, reads=True, scheme=LATIN),
+        RegisteredNetwork(LPRNET_SCRIPTS.name, LPRNET_SCRIPTS, CROP_DIMS, reads=True, scheme=SCRIPTS),
+        RegisteredNetwork(COUNTRY.name, COUNTRY, CROP_DIMS, reads=False),
     )
 }
 """The networks by name, in the order of the pipeline. Only the readers that the schemes need are loaded."""

@@ -84,7 +84,6 @@ class FoundCorners:
     odds: NDArray[np.float32]
 
     def rows(self, kept: NDArray[np.intp]) -> "FoundCorners":
-        """The corners of some of the boxes."""
         return FoundCorners(self.quads[kept], self.errors[kept], self.odds[kept])
 
 

@@ -29,7 +29,6 @@ class KnownPicture:
 
 @cache
 def known_picture() -> KnownPicture:
-    """The project's own known picture."""
     facts = json.loads((KNOWN / "expected.json").read_text(encoding="utf-8"))
     return KnownPicture((KNOWN / facts["file"]).read_bytes(), tuple(facts["texts"]))
 

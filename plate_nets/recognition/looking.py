@@ -21,8 +21,6 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Plan:
-    """How to read the plates of one picture."""
-
     decoder: SchemeDecoder
     schemes: Sequence[PlateScheme]
     appearance: bool
@@ -110,7 +108,6 @@ class Look:
     again: bool = False
 
     def is_due(self, plate: SightedPlate[Any], plan: Plan) -> bool:
-        """Whether to look at this plate so, now."""
         return self.cut not in plate.cuts and self.needed(plate, plan)
 
 

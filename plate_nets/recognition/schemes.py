@@ -140,7 +140,6 @@ class SchemeDecoder:
         ]
 
     def readers(self, schemes: Sequence[PlateScheme]) -> Mapping[str, ReaderUse]:
-        """Schemes -> the readers that they need, by name."""
         names = tuple(scheme.name for scheme in schemes)
         if names not in self._readers:
             together: dict[str, list[PlateScheme]] = {}
@@ -167,7 +166,6 @@ class SchemeDecoder:
         return _likely(reading, own, appearance) < appearance.most_favour(self.readers(schemes)[name].designs)
 
     def reader_of(self, reading: Reading, schemes: Sequence[PlateScheme]) -> str:
-        """The name of the reader that a reading comes from."""
         return next(reader_of(scheme).name for scheme in schemes if scheme.name == reading.scheme)
 
     def _searches_of(self, schemes: tuple[PlateScheme, ...], name: str) -> Sequence[PlateDecoder]:
@@ -260,7 +258,6 @@ def _likely(reading: Reading, schemes: Sequence[PlateScheme], appearance: Appear
 
 
 def _schemes_of(readings: Iterable[Reading]) -> set[str]:
-    """The names of all schemes of some readings."""
     return {name for reading in readings for name in reading.schemes or (reading.scheme,)}
 
 

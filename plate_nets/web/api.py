@@ -51,7 +51,6 @@ class Desk:
         return picture
 
     async def files(self, form: FormData) -> list[Upload]:
-        """The files of a form."""
         return await files_of(form, self._access.settings)
 
     async def content(self, file: UploadFile) -> bytes:

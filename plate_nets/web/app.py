@@ -54,7 +54,6 @@ ROUTERS: Sequence[tuple[APIRouter, dict[str, Any]]] = (
 
 
 def create_app(backend: Backend, settings: WebSettings, sources: Sources = Sources()) -> ASGIApp:
-    """Build the application for uvicorn."""
     access = Access(settings)
     metrics = WebMetrics()
     reader = PictureReader(backend.reader, settings.limits, settings.workers, settings.waiting, backend.scheme)

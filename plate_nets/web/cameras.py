@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import cv2
@@ -20,6 +19,7 @@ from plate_nets.cameras.cameras_file import WatchPlan
 from plate_nets.cameras.overlay import Overlay
 from plate_nets.cameras.watch_lists import WatchList
 from plate_nets.cameras.watcher import Watcher
+from plate_nets.common.contexts import Closing
 from plate_nets.common.errors import PlateError
 from plate_nets.common.threads import LastingThread
 from plate_nets.countries import PlateScheme
@@ -38,16 +38,8 @@ _WIDTH = 960
 _JPEG = (cv2.IMWRITE_JPEG_QUALITY, 75)
 
 
-class CameraRoom:
-    """Watches the cameras of a plan for the duration of the block.
-
-    Args:
-        plan: what to watch, and what to do with the events.
-        store: file of the event store, which also gets the events.
-        reader: reads the frames.
-        lists: watch lists to match against.
-        scheme: the scheme that the reader reads.
-    """
+class CameraRoom(Closing):
+    """Watches the cameras of a plan for the duration of the block. Its sinks and the store get the events."""
 
     def __init__(
         self,
@@ -80,20 +72,16 @@ class CameraRoom:
         self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
         self._ending.set()
         self._watcher.stop()
         self._thread.join()
         self._recorder.close()
 
     def status(self) -> list[CameraStatus]:
-        """The status of each camera."""
         return self._watcher.status()
 
     def read(self, camera: str, seconds: float) -> Answer:
-        """Read the next second of a camera, or more, as `Watcher.read` does."""
         return self._watcher.read(camera, seconds)
 
     def record(self, event: PlateEvent) -> None:

@@ -138,7 +138,6 @@ def answer(
 
 
 def error_response(error: Exception) -> JSONResponse:
-    """An exception -> the error in those clients' format."""
     status = int(answer_of(error).http)
     return JSONResponse({"success": False, "error": fault_of(error).message, "code": status}, status)
 

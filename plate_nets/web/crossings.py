@@ -52,7 +52,6 @@ class LineHour:
 
 
 def create_crossings(database: sqlite3.Connection) -> None:
-    """Add the table to a store that lacks it."""
     if "crossings" in tables_of(database):
         return
     try:

@@ -110,7 +110,6 @@ async def cameras_with_events(store: TheStore) -> dict[str, list[str]]:
 
 
 async def existing(store: TheStore, id: Annotated[str, Path()]) -> Document:
-    """The event of an address."""
     return _existing(await asyncio.to_thread(store.get, id))
 
 
@@ -165,7 +164,6 @@ def _existing(event: Document | None) -> Document:
 
 
 def _table(events: Iterable[Document]) -> Iterator[str]:
-    """Events -> a table, line by line."""
     yield csv_lines(_TABLE, [{name: name for name in _TABLE}])
     for event in events:
         cells = row(event) | {"correction": event["correction"]}

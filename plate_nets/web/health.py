@@ -59,7 +59,6 @@ class Health:
         self._known: tuple[float, Facts] | None = None
 
     def close(self) -> None:
-        """End the thread."""
         self._thread.shutdown(wait=False)
 
     async def facts(self) -> Facts:

@@ -38,7 +38,6 @@ class Inbox:
 
     @property
     def lists(self) -> Sequence[WatchList]:
-        """The watch lists as they are now."""
         return self._keeper.watch_lists() if self._keeper else ()
 
     def keep(self, event: PlateEvent, picture: bytes = b"") -> None:
@@ -57,6 +56,5 @@ class Inbox:
             self._sink.send([Record(0, event.key, event.camera_id, event.to_json())])
 
     def close(self) -> None:
-        """Close the store."""
         if self._sink:
             self._sink.close()

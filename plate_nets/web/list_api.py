@@ -120,7 +120,6 @@ def _cells(given: bodies.Entry) -> dict[str, str]:
 
 
 def _limits(entry: ListEntry) -> dict[str, Any]:
-    """The limits that an entry has, as JSON."""
     cells = entry.cells()
     limits: dict[str, Any] = {name: cells[name] for name in LIMITS if cells[name]}
     return limits | ({"cameras": list(entry.cameras)} if entry.cameras else {})
@@ -132,5 +131,4 @@ def _fields(plate: str, entry: ListEntry) -> dict[str, Any]:
 
 
 def file_name(name: str) -> str:
-    """A list's name -> a safe file name."""
     return "".join(each if each.isascii() and (each.isalnum() or each in "-_") else "_" for each in name)

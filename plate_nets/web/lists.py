@@ -3,6 +3,7 @@
 import csv
 import io
 import threading
+from collections import UserDict
 from collections.abc import Collection, Iterable, Iterator, KeysView, Mapping, Sequence
 from pathlib import Path
 
@@ -18,28 +19,14 @@ Row = Mapping[str, str]
 """The cells of a table's row by column."""
 
 
-class Entries(Mapping[str, ListEntry]):
+class Entries(UserDict[str, ListEntry]):
     """Entries by plate. They are replaced as a whole, so an iteration in progress keeps the old ones."""
 
-    def __init__(self, entries: Mapping[str, ListEntry]) -> None:
-        self._now = dict(entries)
-
     def replace(self, entries: Mapping[str, ListEntry]) -> None:
-        """Use these entries from now on."""
-        self._now = dict(entries)
-
-    def __getitem__(self, plate: str) -> ListEntry:
-        return self._now[plate]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._now)
-
-    def __len__(self) -> int:
-        return len(self._now)
+        self.data = dict(entries)
 
     def keys(self) -> KeysView[str]:
-        """The present keys."""
-        return self._now.keys()
+        return self.data.keys()
 
 
 class ListKeeper:
@@ -70,7 +57,6 @@ class ListKeeper:
         return tuple(WatchList(name, entries, self._faults[name]) for name, entries in self._entries.items())
 
     def all(self) -> dict[str, dict[str, ListEntry]]:
-        """Every list by name."""
         return {name: dict(entries) for name, entries in self._entries.items()}
 
     def change(

@@ -11,8 +11,6 @@ from plate_nets.web import bodies
 
 
 class WebMetrics:
-    """Counters of one `plates web`."""
-
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         self.registry.register(ThreadFaults())
@@ -25,7 +23,6 @@ class WebMetrics:
         )
 
     def read(self, picture: bodies.Picture) -> None:
-        """Count a picture that was read, or its error."""
         if picture.error is not None:
             self._errors.labels(picture.error.code).inc()
         elif picture.milliseconds is not None:

@@ -29,12 +29,7 @@ router = APIRouter(include_in_schema=False)
 
 
 class Pages:
-    """Renders the pages.
-
-    Args:
-        access: its tokens and limits.
-        sources: what has a section.
-    """
+    """Renders the pages."""
 
     def __init__(self, access: Access, sources: Sources) -> None:
         self._access = access
@@ -51,7 +46,6 @@ class Pages:
         )
 
     def main(self, request: Request) -> Response:
-        """The page with its sections."""
         settings = self._access.settings
         facts = {
             "pageToken": self._access.page_token(request.state.caller),
@@ -71,7 +65,6 @@ class Pages:
         return self._render(request, "login.html", 401 if wrong else 200, page_token=token, wrong=wrong)
 
     def docs(self, request: Request) -> Response:
-        """The OpenAPI document as a page on which requests can be tried."""
         return self._render(request, "docs.html", page_token=self._access.page_token(request.state.caller))
 
     def _render(self, request: Request, name: str, status: int = 200, **values: Any) -> Response:
@@ -166,7 +159,6 @@ class Static(StaticFiles):
     """Static files; browsers revalidate them, because their names do not change with the version."""
 
     def file_response(self, *args: Any, **kwargs: Any) -> Response:
-        """The answer for a file."""
         response = super().file_response(*args, **kwargs)
         response.headers["Cache-Control"] = "no-cache"
         return response

@@ -87,7 +87,6 @@ class JsonRoute(APIRoute):
     """A route whose body `Uploads` receives within its limits, before FastAPI checks it as the JSON of a model."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """FastAPI's handler behind the limits."""
         handle = super().get_route_handler()
         if self.body_field is None:
             return handle

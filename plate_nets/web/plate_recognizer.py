@@ -96,15 +96,13 @@ def _result(plate: bodies.Plate, picture: bodies.Picture) -> dict[str, Any]:
         **best,
         "dscore": plate.score,
         "box": _box(*plate.box),
-        "region": _region(plate),
+        "region": {
+            "code": "" if plate.country == UNKNOWN else plate.country or "",
+            "score": plate.country_confidence or 0.0,
+        },
         "candidates": [best, *(each for each in others if each["plate"] != best["plate"])],
         "vehicle": _vehicle(plate, picture),
     }
-
-
-def _region(plate: bodies.Plate) -> dict[str, Any]:
-    """The plate's country and its probability; no code without one."""
-    return {"code": "" if plate.country == UNKNOWN else plate.country or "", "score": plate.country_confidence or 0.0}
 
 
 def _vehicle(plate: bodies.Plate, picture: bodies.Picture) -> dict[str, Any]:
@@ -135,6 +133,5 @@ def _box(*sides: float) -> dict[str, int]:
 
 
 def error_response(error: Exception) -> JSONResponse:
-    """An exception -> the error in those clients' format."""
     fault, status = fault_of(error), int(answer_of(error).http)
     return JSONResponse({"detail": fault.message, "error": fault.code, "status_code": status}, status)

@@ -21,7 +21,7 @@ from plate_nets.recognition.ctc import format_texts, log_softmax
 from plate_nets.recognition.decoding import DecodingSettings
 from plate_nets.recognition.images import check_image, decode_image
 from plate_nets.recognition.local import LocalReader
-from plate_nets.recognition.quads import Quad, lines_of_plate, quad_size
+from plate_nets.recognition.quads import lines_of_plate, quad_size
 from plate_nets.recognition.reader import FrameLimits, VehicleReader
 from plate_nets.recognition.rectification import (
     RectificationSettings,
@@ -69,7 +69,6 @@ class Times:
 
     @contextmanager
     def __call__(self, stage: str) -> Iterator[None]:
-        """Time a stage for the duration of the block."""
         if self._inside:
             yield
             return
@@ -120,7 +119,6 @@ class PictureReader:
 
     @property
     def unfinished(self) -> int:
-        """Pictures in progress or waiting."""
         return self._unfinished
 
     def close(self) -> None:
@@ -182,7 +180,7 @@ class PictureReader:
             cut: list[str] = []
             if frame and plates:
                 with times("crops"):
-                    cut = _crops(frame.result(), plates)
+                    cut = [_crop(frame.result(), plate) for plate in plates]
         except PlateError as error:
             return bodies.Picture(file=upload.name, error=fault_of(error))
         turned = stored.orientation >= 5
@@ -243,12 +241,9 @@ def corners_of(plate: Plate) -> list[float]:
     return [box.xmin, box.ymin, box.xmax, box.ymin, box.xmax, box.ymax, box.xmin, box.ymax]
 
 
-def _crops(frame: Frame, plates: Sequence[Plate]) -> list[str]:
-    """Straightened crops of a frame's plates, as data URLs of JPEGs (RFC 2397)."""
-    return [_crop(frame, np.asarray(corners_of(plate), np.float32).reshape(4, 2)) for plate in plates]
-
-
-def _crop(frame: Frame, quad: Quad) -> str:
+def _crop(frame: Frame, plate: Plate) -> str:
+    """The straightened crop of a frame's plate, as a data URL of a JPEG (RFC 2397)."""
+    quad = np.asarray(corners_of(plate), np.float32).reshape(4, 2)
     settings = RectificationSettings()
     if not usable(quad[None], replace(settings, least_height=1.0))[0]:
         quad = box_quads(quad_boxes(quad[None]))[0]

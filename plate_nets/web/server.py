@@ -4,13 +4,14 @@ import asyncio
 import socket
 import threading
 from collections.abc import Callable
-from types import TracebackType
+from typing import Self
 
 import httptools
 import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
+from plate_nets.common.contexts import Closing
 from plate_nets.common.errors import InputError, ServerStartError
 from plate_nets.web.faults import error_response
 from plate_nets.web.settings import LOOPBACK_NAMES
@@ -163,12 +164,10 @@ class _Connection(HttpToolsProtocol):
             self._waiting.cancel()
 
 
-class WebServer:
+class WebServer(Closing):
     """Listens from its creation on, and answers within its block.
 
     Args:
-        app: the application.
-        address: address to listen on.
         port: 0 picks a free one.
         head: seconds for the head of a request.
         ended: called if the server ends on its own, which only an internal error causes.
@@ -213,19 +212,16 @@ class WebServer:
         self._ended = ended
         self._thread = threading.Thread(target=self._run, name="web", daemon=True)
 
-    def __enter__(self) -> "WebServer":
+    def __enter__(self) -> Self:
         self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
         self._server.should_exit = True
         self._thread.join()
         self._socket.close()
 
     def wait(self) -> None:
-        """Wait until the server ends on its own."""
         self._thread.join()
 
     def _run(self) -> None:

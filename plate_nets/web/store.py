@@ -112,7 +112,6 @@ class EventStore:
             raise InputError(f"{path}: {reason(error)}") from error
 
     def close(self) -> None:
-        """Close the file."""
         for _ in range(_READERS):
             self._readers.get().close()
         self._file.close()  # last: whoever only reads cannot remove what SQLite keeps beside the file
@@ -218,7 +217,6 @@ class EventStore:
         return (rows[-1][0] if rows else sequence), events
 
     def last_sequence(self) -> int:
-        """The highest sequence number."""
         with self._reader() as database:
             ((last,),) = database.execute("SELECT coalesce(max(sequence), 0) FROM events")
         return int(last)

@@ -20,12 +20,7 @@ Reader = asyncio.Queue[Batch | None]
 
 
 class EventTail:
-    """Watches the store for its readers.
-
-    Args:
-        store: receives events from this process or another.
-        max_readers: maximum number of readers.
-    """
+    """Watches the store, which gets events from this process or another, for its readers."""
 
     def __init__(self, store: EventStore, max_readers: int) -> None:
         self._store = store
@@ -37,7 +32,6 @@ class EventTail:
 
     @property
     def readers(self) -> int:
-        """The number of readers."""
         return len(self._readers)
 
     def check_room(self) -> None:
@@ -71,7 +65,6 @@ class EventTail:
             self._readers.discard(reader)
 
     async def close(self) -> None:
-        """Disconnect all readers."""
         for reader in set(self._readers):
             self._send_away(reader)
         self._ending.set()

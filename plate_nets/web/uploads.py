@@ -88,7 +88,6 @@ class Room:
         self._held[sender] += count
 
     def give_back(self, sender: str, count: int) -> None:
-        """Return this many bytes."""
         self._held[sender] -= count
         if not self._held[sender]:
             del self._held[sender]
@@ -103,12 +102,10 @@ class Held(Closing):
         self.count = 0
 
     def take(self, count: int) -> None:
-        """Raise ServerOverloaded if there is no room for this many bytes more."""
         self._room.take(self._sender, count)
         self.count += count
 
     def close(self) -> None:
-        """Return all of its bytes."""
         self._room.give_back(self._sender, self.count)
         self.count = 0
 
@@ -122,7 +119,6 @@ class StoredVideo(Closing):
         self.path = file.name
 
     def close(self) -> None:
-        """Delete the file."""
         self._file.close()
         self._held.close()
 
@@ -402,7 +398,6 @@ class _Unquoted:
         self._texts.append(self._decoder.decode(plain))
 
     def text(self) -> str:
-        """All of it."""
         return "".join(self._texts) + self._decoder.decode(self._rest, final=True)
 
 

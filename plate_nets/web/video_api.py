@@ -45,7 +45,6 @@ class Videos:
         self._running = 0
 
     async def watch(self, request: Request, sure: float | None = None) -> Response:
-        """A video as the body -> lines of JSON."""
         kind = request.headers.get("content-type", "").lower()
         if not kind.startswith(_KINDS):
             raise InputError(f"body: expected a video, got {kind[:80] or 'no content type'}")

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 import torch
-import torch._inductor.config
 from click.testing import Result
 from typer.testing import CliRunner
 
@@ -86,6 +85,8 @@ def test_a_format_without_its_extra_names_it(folder: Path, monkeypatch: pytest.M
 def test_a_package_without_its_tools_is_refused_before_anything_starts(
     compiler: str, version: str, fault: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    import torch._inductor.config  # takes two seconds
+
     monkeypatch.setattr(torch, "__version__", version)
     with torch._inductor.config.patch("cpp.cxx", (compiler,)):  # what CXX was when torch was imported
         done = converters("--format", "aoti", "--model-repository", folder)

@@ -16,7 +16,7 @@ from plate_nets.types import Frame
 from tests.frames import encode
 
 EMPTY: Frame = np.zeros((240, 320, 3), np.uint8)
-PAUSE = 0.3
+PAUSE = 0.5
 """A pause that leaves processors for what starts or heals meanwhile, and for other tests."""
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from benchmarks.fleet import Callers, frames_read
 from tests.faults.conftest import LENIENT
+from tests.faults.load import PAUSE
 from tests.serve import Serve
 
 
@@ -25,10 +26,6 @@ def wait(condition: Callable[[], bool], otherwise: str, seconds: float = 60 * LE
 
 def frames(serve: Serve) -> int:
     return frames_read(serve.addresses["metrics"])
-
-
-PAUSE = 0.3
-"""Seconds between two calls of a caller, so that servers that start, and other tests, get processors too."""
 
 
 def callers_of(servers: Sequence[Serve], pause: float = PAUSE) -> Callers:
@@ -82,7 +79,7 @@ def test_the_calls_are_shared(servers: list[Serve]) -> None:
     """Not evenly: of two servers, each has as many calls in flight, so the quicker one answers more."""
     with calling(servers, pause=0) as callers:
         before = [frames(serve) for serve in servers]
-        for _ in range(10):
+        for _ in range(5):
             callers.all_answered()
         own = [frames(serve) - then for serve, then in zip(servers, before, strict=True)]
     assert min(own) >= sum(own) / 5, own

@@ -1,12 +1,19 @@
-"""Shared by the packaging tests: the checkout, and its files in git."""
+"""Shared by the packaging tests: the checkout, its files in git, and the files that a reader of a page has."""
 
 import os
+import shutil
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from plate_nets.recognition.health import known_picture
+from tests.clips import SMALL, passing, write_clip
+from tests.frames import compose, encode
+from tests.nginx import TOKEN
 from tests.paths import ROOT
 
 
@@ -41,3 +48,42 @@ def tracked() -> list[str]:
     """The files in git, relative to the root."""
     listing = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
     return [name for name in listing.stdout.split("\0") if name and (ROOT / name).is_file()]
+
+
+@pytest.fixture(scope="session")
+def demo() -> str:
+    """The output of `make demo`."""
+    result = shell("make demo")
+    said = result.stdout + result.stderr
+    assert result.returncode == 0, said
+    return said
+
+
+@pytest.fixture(scope="session")
+def clips(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a video file of a passing car, and what a camera sends of one."""
+    folder = tmp_path_factory.mktemp("clips")
+    write_clip(folder / "clip.mp4", passing(12, empty=8), fps=4)
+    write_clip(folder / "camera.mkv", passing(100, empty=10), fps=10)
+    return folder
+
+
+@pytest.fixture
+def folder(tmp_path: Path, clips: Path) -> Path:
+    """The files of the checkout, and those that a reader of the page has."""
+    for path in ROOT.iterdir():
+        if path.name not in (".git", "out", "dist"):
+            (tmp_path / path.name).symlink_to(path)
+    car = known_picture().image
+    photos = tmp_path / "photos"
+    for name in ("car.jpg", "photos/a.jpg", "photos/b.jpg"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(car)
+    (tmp_path / "van.png").write_bytes(encode(compose(*SMALL)))
+    (tmp_path / "list.txt").write_text("".join(f"{path}\n" for path in photos.iterdir()), encoding="utf-8")
+    pq.write_table(pa.table({"image": [car, car]}), tmp_path / "photos.parquet")
+    shutil.copy(clips / "clip.mp4", tmp_path)
+    (tmp_path / "staff.csv").write_text("plate,label\nA123BC77,Ann\n", encoding="utf-8")
+    (tmp_path / "token").write_text(TOKEN, encoding="utf-8")
+    (tmp_path / "out").mkdir()
+    return tmp_path

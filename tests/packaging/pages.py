@@ -70,6 +70,7 @@ CAMERAS = Page(ROOT / "docs" / "how-to" / "cameras.md")
 MODEL_CARD = Page(ROOT / "plate_nets" / "weights" / "MODEL_CARD.md")
 TRAINING = Page(ROOT / "docs" / "explanation" / "training.md")
 PAGES = (README, CONTRIBUTING, MODEL_CARD, *map(Page, sorted((ROOT / "docs").rglob("*.md"))))
+GUIDES = [page for page in PAGES if page.path.parent == CAMERAS.path.parent]
 
 
 def is_ours(words: Sequence[str]) -> bool:

@@ -50,7 +50,10 @@ def labelled(folder: Path) -> Path:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("plate_nets", "read", "{folder}/known.jpg", "--save-annotated", "{folder}/out"), known_picture().texts[0]),
+        (
+            ("plate_nets", "read", "{folder}/known.jpg", "--scheme", "russia", "--save-annotated", "{folder}/out"),
+            known_picture().texts[0],
+        ),
         (("plate_nets", "evaluate", "{folder}/set", "--boxes", "detected"), "1"),
         (("converters", "stn", "--check"), "matches the contract"),
         (("converters", "lprnet", "--model-repository", "{folder}/models"), "lprnet"),

@@ -12,7 +12,6 @@ import pytest
 from plate_nets.recognition.annotation import READ
 from tests.clips import TEXT, passing, write_clip
 from tests.frames import Placed, compose, encode
-from tests.serve import without_waiting
 from tests.served.conftest import Served
 
 CAR = compose(480, 640, [Placed("A123BC77", 100, 300)])
@@ -79,15 +78,7 @@ def test_health_of_a_healthy_server(served: Served, protocol: str) -> None:
     assert "read the known picture in" in found.stdout
 
 
-def test_without_an_address_the_command_starts_its_own_server(photos: Path) -> None:
-    found = plates("read", photos / "car.jpg")
-    assert found.returncode == 0, found.stderr
-    assert found.stdout.startswith(f"{photos / 'car.jpg'}: A123BC77  confidence ")
-    last = "plates: all plates are of one country: --scheme russia reads these alone\n"
-    assert without_waiting(found.stderr) == last
-
-
-def test_cars_are_watched_with_a_server_started_for_it(tmp_path: Path) -> None:
+def test_without_an_address_the_command_starts_its_own_server(tmp_path: Path) -> None:
     clip = write_clip(tmp_path / "car.mp4", passing(12, empty=8), fps=4)
     found = plates("watch", clip, "--json")
     assert found.returncode == 0, found.stderr

@@ -40,6 +40,7 @@ from plate_nets.common.errors import (
 )
 from plate_nets.countries import default_schemes
 from plate_nets.triton.server import EmbeddedTriton, default_repository
+from tests.bombs import HUGE
 from tests.frames import Placed, compose, encode
 from tests.served.conftest import Served
 from tests.waiting import eventually
@@ -51,8 +52,6 @@ CAR = compose(480, 640, [Placed("A123BC77", 100, 300)])
 SLOW = np.frombuffer(encode(CAR.repeat(12, 0).repeat(12, 1), ".jpg"), np.uint8)
 """The same with 44 megapixels: decoding takes most of its time."""
 CALLERS = 64
-HUGE = np.frombuffer(encode(np.zeros((6000, 10000), np.uint8)), np.uint8)
-
 NOTHING = np.frombuffer(b"no picture", np.uint8)
 
 
@@ -86,7 +85,11 @@ def settled(served: Served, model: str) -> list[int]:
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize(
     ("row", "name", "array"),
-    [(BAD_INPUT, "input__0", CAR[:2]), (BAD_INPUT, "image", NOTHING), (TOO_LARGE, "image", HUGE)],
+    [
+        (BAD_INPUT, "input__0", CAR[:2]),
+        (BAD_INPUT, "image", NOTHING),
+        (TOO_LARGE, "image", np.frombuffer(HUGE, np.uint8)),
+    ],
 )
 def test_errors_of_the_caller(served: Served, protocol: WireProtocol, row: Any, name: str, array: Any) -> None:
     status, message = ask(served.url(protocol), protocol, array, name)

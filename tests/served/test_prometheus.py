@@ -1,5 +1,5 @@
 """A real Prometheus scrapes a real server and `plates watch`: every alert fires on its cause, every query of the
-dashboard has data.
+dashboard has data, and every metric and label value that they name exists.
 
 Prometheus is Debian's. Its configuration is that of deploy/ with other addresses and shorter times.
 """
@@ -29,7 +29,7 @@ from tests.faults.load import EMPTY, Load
 from tests.receiver import Receiver
 from tests.rtsp import RtspCamera
 from tests.serve import Serve, Start
-from tests.served.test_dashboard import ALERTS, DASHBOARD, DEPLOY
+from tests.served.test_dashboard import ALERTS, DASHBOARD, DEPLOY, RULES
 from tests.waiting import eventually
 
 PATIENCE = 120.0
@@ -37,6 +37,12 @@ PATIENCE = 120.0
 CALLERS = 4
 MANY_CALLERS = 40
 """More callers than `plate_recognition` can process and queue requests."""
+QUERIES = [
+    *((panel["title"], target["expr"]) for panel in DASHBOARD["panels"] for target in panel["targets"]),
+    *((rule["alert"], rule["expr"]) for group in ALERTS["groups"] for rule in group["rules"]),
+    *((rule.get("alert", ""), rule["expr"]) for group in RULES["spec"]["groups"] for rule in group["rules"]),
+]
+LABELS_OF_KUBERNETES = {"namespace", "pod"}
 CARS, FPS = 12, 5
 """How many cars the camera sees before its video starts again, and its pictures per second."""
 TARGETS = '["triton:8002", "triton:8003"]'
@@ -229,6 +235,47 @@ def test_every_query_of_the_dashboard_has_data(monitored: Monitored, watched: Wa
                 return any(value["value"][1] != "NaN" for value in found)  # type: ignore[index]
 
             wait_until(has_data, f"{panel['title']}: {query}: no data")
+
+
+def selectors(query: str) -> list[tuple[str, dict[str, tuple[str, str]]]]:
+    """PromQL -> its metrics, each with label -> operator and value."""
+    query = re.sub(r"\b(by|without|on|ignoring)\s*\([^)]*\)|\[[^\]]*\]", " ", query)
+    found = re.findall(r"([a-zA-Z_:][\w:]*)\b(?!\s*\()\s*(\{[^}]*\})?", re.sub(r"\b\d+(\.\d+)?(e\d+)?\b", " ", query))
+    words = {"and", "or", "unless", "group_left", "group_right", "bool", "offset"}
+    return [
+        (
+            name,
+            {label: (sign, value) for label, sign, value in re.findall(r'(\w+)\s*(=~|!=|!~|=)\s*"([^"]*)"', matchers)},
+        )
+        for name, matchers in found
+        if name not in words
+    ]
+
+
+def test_every_query_names_what_exists(monitored: Monitored, watched: Watched) -> None:
+    """Those of the dashboard, of the alerts, and of the rules for Kubernetes."""
+    metrics: dict[str, list[dict[str, str]]] = {}
+    for series in monitored.ask("query", query='{__name__=~".+"}'):
+        labels = dict(series["metric"])  # type: ignore[call-overload]
+        metrics.setdefault(labels.pop("__name__"), []).append(labels)
+    for title, query in QUERIES:
+        asked = selectors(query)
+        assert asked, title
+        for name, matchers in asked:
+            assert name in metrics, f"{title}: no metric {name}"
+            for label, (sign, value) in matchers.items():
+                wanted = value.split("|") if sign in ("=~", "!~") else [value]
+                there = {series.get(label) for series in metrics[name]}
+                assert set(wanted) <= there, f"{title}: {name} has {label} {there}, not {wanted}"
+        grouped = {label.strip() for labels in re.findall(r"\bby \(([^)]*)\)", query) for label in labels.split(",")}
+        known = {label for name, _ in asked for series in metrics[name] for label in series}
+        assert grouped <= known | LABELS_OF_KUBERNETES, f"{title}: groups by {grouped - known}"
+
+    ours = {re.sub(r"_(bucket|sum|count)$", "", name) for name in metrics if name.startswith("plates_")}
+    shown = {re.sub(r"_(bucket|sum|count)$", "", name) for _, query in QUERIES for name, _ in selectors(query)}
+    assert ours <= shown
+    document = (DEPLOY.parent / "docs" / "reference" / "metrics.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^\| `(\w+)`", document, re.M)) == ours
 
 
 def test_a_camera_whose_exposure_is_too_long(monitored: Monitored, watched: Watched) -> None:

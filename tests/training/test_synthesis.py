@@ -120,8 +120,8 @@ def test_plates_of_other_schemes_are_drawn_in_every_format(name: str) -> None:
             ends = np.cumsum([sum(map(len, parts)) for parts in lines_of_parts(scheme, kind, text)])
             for line in np.split(np.array([slot.x for slot in layout.slots]), ends[:-1]):
                 assert (np.diff(line) > 0).all(), f"{kind} {text}: from left to right"
-            plate = plates.draw_layout(layout, text, rng, 0.5)
-            assert plate.shape == (round(layout.height * 0.5), round(layout.width * 0.5), 3) and plate.std() > 8
+        plate = plates.draw_layout(layout, text, rng, 0.5)
+        assert plate.shape == (round(layout.height * 0.5), round(layout.width * 0.5), 3) and plate.std() > 8
 
 
 def lines_of_parts(scheme: PlateScheme, kind: str, text: str) -> list[tuple[str, ...]]:

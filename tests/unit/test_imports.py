@@ -1,8 +1,12 @@
-"""Imports within the package only go down, in the order of docs/explanation/architecture.md."""
+"""Imports within the package only go down, in the order of docs/explanation/architecture.md, and bring little along."""
 
 import ast
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
+
+import pytest
 
 from tests.paths import ROOT
 
@@ -45,3 +49,36 @@ def test_modules_import_only_lower_layers() -> None:
         if part not in FREE and other in level and part != other and level[other] <= level[part]
     ]
     assert not upward
+
+
+LIBRARIES = ("tritonclient", "gevent", "geventhttpclient", "grpc", "google.protobuf", "torch", "cv2")
+HEAVY = ("torch", "openvino", "pytriton", "safetensors", "training", "cv2", "plate_nets.networks.lprnet")
+EXTRAS = ("cv2", "filelock", "matplotlib", "openvino", "PIL", "pytriton", "safetensors", "torch")
+DEVELOPERS = ("training", "yolov5", "torchvision", "converters", "torch")
+"""Served networks need no torch on a CPU."""
+
+
+@pytest.mark.parametrize(
+    ("modules", "absent"),
+    [
+        ("plate_nets", ("cv2", "openvino", "torch", "tritonclient", "matplotlib")),
+        ("plate_nets.client", LIBRARIES),
+        ("plate_nets.client.client, tritonclient.http, tritonclient.grpc", HEAVY),
+        ("plate_nets.recognition.health, tritonclient.http, tritonclient.grpc", HEAVY),
+        ("plate_nets.cli, tritonclient.http, tritonclient.grpc", HEAVY),
+        ("plate_nets.cli, plate_nets.client, plate_nets.triton.supervision.supervisor", EXTRAS),
+        ("plate_nets.networks.registry as found; [each.weights for each in found.NETWORKS.values()]", ("torch",)),
+        ("plate_nets.recognition.finder", ("torch",)),
+        ("plate_nets.triton.backend.recognition", DEVELOPERS),
+        ("plate_nets.triton.backend.detector", DEVELOPERS),
+        ("plate_nets.triton.backend.network_model", DEVELOPERS),
+    ],
+)
+def test_a_module_imports_a_heavy_package_only_when_it_is_needed(modules: str, absent: tuple[str, ...]) -> None:
+    code = (
+        "import sys, types; sys.modules['triton_python_backend_utils'] = types.ModuleType('fake')\n"
+        f"import {modules}\n"
+        f"print(*set(sys.modules) & set({absent!r}))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.split() == []

@@ -1,7 +1,7 @@
 """Which hosts are reached by the proxy of the environment."""
 
-import os
 import urllib.error
+from collections.abc import Callable
 
 import pytest
 
@@ -11,16 +11,9 @@ from tests.receiver import Receiver
 PROXY = "http://ann:s3cret@proxy.example:3128"
 
 
-@pytest.fixture(autouse=True)
-def without(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [*os.environ]:
-        if name.lower().endswith("_proxy"):
-            monkeypatch.delenv(name)
-
-
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST", "127.0.0.1", "127.9.9.9", "::1", "[::1]", "localhost."])
-def test_this_machine_is_reached_directly(monkeypatch: pytest.MonkeyPatch, host: str) -> None:
-    monkeypatch.setenv("http_proxy", PROXY)
+def test_this_machine_is_reached_directly(proxied: Callable[..., None], host: str) -> None:
+    proxied(PROXY)
     assert proxy_for(host, ["http_proxy"]) is None
 
 
@@ -43,14 +36,17 @@ def test_this_machine_is_reached_directly(monkeypatch: pytest.MonkeyPatch, host:
     ],
 )
 def test_no_proxy_is_followed(
-    monkeypatch: pytest.MonkeyPatch, variable: str, excluded: str, host: str, direct: bool
+    proxied: Callable[..., None], monkeypatch: pytest.MonkeyPatch, variable: str, excluded: str, host: str, direct: bool
 ) -> None:
-    monkeypatch.setenv("http_proxy", PROXY)
+    proxied(PROXY)
     monkeypatch.setenv(variable, excluded)
     assert (proxy_for(host, ["http_proxy"]) is None) is direct
 
 
-def test_the_strongest_variable_names_the_proxy_without_its_password(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_strongest_variable_names_the_proxy_without_its_password(
+    proxied: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proxied("")
     monkeypatch.setenv("ALL_PROXY", "socks5://all.example")
     monkeypatch.setenv("HTTP_PROXY", PROXY)
     found = str(proxy_for("host.example", http_variables("http")))
@@ -63,13 +59,11 @@ def test_the_strongest_variable_names_the_proxy_without_its_password(monkeypatch
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
-def test_health_and_metrics_of_this_machine_are_read_directly(monkeypatch: pytest.MonkeyPatch, host: str) -> None:
-    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
-    receiver = Receiver()
-    try:
-        with pytest.raises(urllib.error.HTTPError, match="501"):  # it answers: it has no GET
-            open_url(f"http://{host}:{receiver.port}/", 30)
-    finally:
-        receiver.close()
+def test_health_and_metrics_of_this_machine_are_read_directly(
+    proxied: Callable[..., None], receiver: Receiver, host: str
+) -> None:
+    proxied("http://127.0.0.1:9")
+    with pytest.raises(urllib.error.HTTPError, match="501"):  # it answers: it has no GET
+        open_url(f"http://{host}:{receiver.port}/", 30)
     with pytest.raises(urllib.error.URLError, match="refused"):
         open_url("http://host.example/", 30)

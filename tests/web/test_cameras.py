@@ -9,6 +9,7 @@ import cv2
 import httpx
 import numpy as np
 import pytest
+from playwright.sync_api import Browser, expect
 
 from plate_nets.cameras.cameras_file import WatchPlan
 from plate_nets.cameras.settings import CameraSettings
@@ -119,7 +120,7 @@ def test_a_killed_sink_thread_keeps_its_events(
 
 
 def test_a_camera_is_read_when_somebody_asks(
-    reader: LocalReader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    reader: LocalReader, browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     camera = RtspCamera(write_clip(tmp_path / "clip.mkv", [*passing(40, empty=8)] * 12, fps=8))
@@ -143,6 +144,11 @@ def test_a_camera_is_read_when_somebody_asks(
             assert eventually(lambda: store.page(EventFilter()).events, 60)
             device.send()
             assert eventually(lambda: store.page(EventFilter()).events[0]["revision"] > last["revision"], 60)
+            page = browser.new_page()
+            page.goto(f"{server.url}/#live")
+            page.get_by_role("button", name="Read now").click()
+            expect(page.locator("#said")).to_have_text(TEXT, timeout=60_000)
+            page.close()
             refused = ask("none").status_code, ask(seconds=31).status_code
             camera.kill()
             assert eventually(lambda: room.status()[0].state == "offline", 60)

@@ -54,12 +54,9 @@ class LabelledCorners:
 
 
 class CornerTrainer(Trainer[TrainingState[CornerNet], Batch, Sequence[LabelledCorners]]):
-    """Trains CornerNet."""
-
     file, curves = "corners.safetensors", "error/"
 
     def loss(self, batch: Batch) -> Tensor:
-        """The error of a batch's votes."""
         windows = torch.from_numpy(batch.windows).to(self.device, memory_format=torch.channels_last)
         with mixed_precision(self.device):
             votes = self.state.network.vote(windows)
@@ -69,7 +66,6 @@ class CornerTrainer(Trainer[TrainingState[CornerNet], Batch, Sequence[LabelledCo
         return corner_loss(points, weights, error, corners, heights)
 
     def figures(self, known: Sequence[LabelledCorners]) -> dict[str, float]:
-        """The errors of the corners, in plate heights."""
         errors = errors_on(self.state.average, known)
         half, most = np.quantile(errors, (0.5, 0.95)).tolist()
         return {"median": half, "95 %": most, "mean": float(errors.clip(max=0.5).mean())}

@@ -49,12 +49,9 @@ def _widened(weights: Path) -> dict[str, Tensor]:
 
 
 class CountryTrainer(Trainer[TrainingState[CountryNet], CountryBatch, CountryBatch]):
-    """Trains CountryNet."""
-
     file = "country.safetensors"
 
     def loss(self, batch: CountryBatch) -> Tensor:
-        """The cross-entropy of the designs, plus half that of the known grounds."""
         crops = torch.from_numpy(batch.crops).to(self.device, memory_format=torch.channels_last)
         logits = self.state.network(crops).float()
         designs, grounds = (torch.from_numpy(each).to(self.device) for each in (batch.designs, batch.grounds))
@@ -64,7 +61,6 @@ class CountryTrainer(Trainer[TrainingState[CountryNet], CountryBatch, CountryBat
         return loss + _GROUND * functional.cross_entropy(logits[:, len(DESIGNS) :], grounds, ignore_index=NOT_KNOWN)
 
     def figures(self, known: CountryBatch) -> dict[str, float]:
-        """The share of plates whose design is found, and of those whose ground is, if known."""
         found = shares(known, forward(self.state.average, known.crops, self.device))
         return {kind: share.value for kind, share in found.items() if share.count}
 

@@ -42,12 +42,10 @@ class Objects:
         return Objects(*(np.concatenate((vars(self)[name], vars(other)[name])) for name in vars(self)))
 
     def where(self, mask: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> "Objects":
-        """The chosen objects, (N,)."""
         return Objects(self.boxes[mask], self.kinds[mask], self.scores[mask])
 
     @property
     def rows(self) -> list[tuple[str, list[float], float]]:
-        """As `of` takes them."""
         kinds = (KINDS[kind] for kind in self.kinds)
         return list(zip(kinds, self.boxes.tolist(), self.scores.tolist(), strict=True))
 

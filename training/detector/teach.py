@@ -93,7 +93,6 @@ class PlateTeacher:
         ]
 
     def __call__(self, frame: Frame) -> Objects:
-        """A frame -> its plates, in its pixels. If two overlap, the one found at the smaller input size is kept."""
         found = Objects()
         for finder in self._finders:
             _, boxes, scores, _ = finder.find(frame)

@@ -62,12 +62,9 @@ def fresh(head: Detect) -> None:
 
 
 class Detection(loop.Trainer[TrainingState[YOLOv5n], Batch, Sequence[Example]]):
-    """Trains a detector on the targets of both heads."""
-
     file = "yolo.safetensors"
 
     def loss(self, batch: Batch) -> torch.Tensor:
-        """The loss of both heads on a batch."""
         network = self.state.network
         for part in network.children():
             if not any(each.requires_grad for each in part.parameters()):
@@ -83,7 +80,6 @@ class Detection(loop.Trainer[TrainingState[YOLOv5n], Batch, Sequence[Example]]):
         return plates + _VEHICLES * vehicles
 
     def figures(self, known: Sequence[Example]) -> dict[str, float]:
-        """How well plates and vehicles of held-out photos are found."""
         plates, vehicles = measured(self.state.average, known)
         figures = {
             "recall": float(found(plates, DetectionSettings().score_threshold).mean()),

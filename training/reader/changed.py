@@ -157,7 +157,6 @@ def _gaps(flat: Frame, slots: Sequence[Slot], scale: float) -> list[int] | None:
 
 
 def _fitted(cell: Frame, old: Frame) -> Frame:
-    """A cell with the size and the ground brightness of the one that it replaces."""
     light = np.percentile(old, 80, axis=(0, 1)) - np.percentile(cell, 80, axis=(0, 1))
     resized = cv2.resize(cell, (old.shape[1], old.shape[0]), interpolation=cv2.INTER_LINEAR)
     return np.asarray(np.clip(resized + light, 0, 255), np.uint8)

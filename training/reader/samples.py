@@ -75,7 +75,6 @@ class Samples:
         }
 
     def _by_source(self, rates: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Rate of each real plate (N,) -> its share, so that each source gets its own share."""
         sources = np.array([plate.source for plate in self.plates])
         sums = {name: float(rates[sources == name].sum()) for name in sorted(set(sources.tolist()))}
         shares = source_shares(
@@ -95,7 +94,6 @@ class Samples:
         )
 
     def _sample(self, rng: np.random.Generator) -> tuple[Frame, str]:
-        """The next crop and its text."""
         lines, change = 1, None
         match by_share(self.kinds, "drawn", rng):
             case "real" | "foreign" as kind:
@@ -144,7 +142,6 @@ class Samples:
 
 
 def _lot(rng: np.random.Generator, share: float) -> bool:
-    """True in a share of the calls."""
     return bool(rng.random() < share)
 
 

@@ -99,6 +99,5 @@ def _former(scheme: PlateScheme, weights: Path) -> PlateScheme:
 
 
 def keep(reader: Reader) -> None:
-    """Freeze the STN of a reader, because another reader uses it too."""
     reader.stn.requires_grad_(False)
     reader.stn_learns = False

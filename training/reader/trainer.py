@@ -31,10 +31,7 @@ class LabelledCrops:
 
 
 class ReaderTrainer(Trainer[ReaderState, Batch, LabelledCrops]):
-    """Trains a reader."""
-
     def loss(self, batch: Batch) -> Tensor:
-        """The CTC loss of a batch."""
         crops = torch.from_numpy(batch.crops).to(self.device, memory_format=torch.channels_last)
         with mixed_precision(self.device):
             logits = self.state.network(crops)
@@ -42,11 +39,9 @@ class ReaderTrainer(Trainer[ReaderState, Batch, LabelledCrops]):
         return ctc_loss(logits.float(), targets, lengths)
 
     def figures(self, known: LabelledCrops) -> dict[str, float]:
-        """The share of plates whose best path is right."""
         return {"exact": exact_share(self.state.average, known, self.state.scheme, self.device)}
 
     def save(self, name: str) -> None:
-        """Write both networks."""
         save_reader(self.state.average, self.out / name, self.facts, self.state.scheme)
 
 

@@ -32,27 +32,22 @@ class TrainedReader:
 
     @property
     def scheme(self) -> PlateScheme:
-        """What it is trained for."""
         return load_scheme(self.recipe.scheme)
 
     @property
     def schemes(self) -> Sequence[PlateScheme]:
-        """What is read with it."""
         return load_schemes(self.recipe.read or self.recipe.scheme)
 
     @property
     def name(self) -> str:
-        """The name of LPRNet among the networks."""
         return reader_network(self.scheme)
 
     @property
     def weights(self) -> Path:
-        """LPRNet's weights."""
         return self.folder / f"{self.name}.safetensors"
 
     @cached_property
     def networks(self) -> Networks:
-        """The networks, with this reader in place of the package's."""
         others = {reader_network(each) for each in self.schemes} - {self.name}
         loaded = load_converted(first_versions(default_repository()), threads=1, readers=others)
         own = partial(forward, NETWORKS[self.name].load(self.scheme, self.weights))
@@ -69,8 +64,6 @@ class TrainedReader:
 
 @dataclass(frozen=True)
 class Answered:
-    """A plate and what was said about it; ``crop``: (3, 24, 94)."""
-
     crop: Crops
     label: str
     answer: str

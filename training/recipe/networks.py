@@ -95,7 +95,6 @@ class Task(ABC, Generic[R]):
 
     @property
     def start(self) -> Path | None:
-        """The folder of the starting weights."""
         named = self.recipe.start.weights
         return None if named == NONE else WEIGHTS if named == PACKAGE else Path(named)
 
@@ -106,7 +105,6 @@ class Task(ABC, Generic[R]):
 
     @property
     def learnt(self) -> list[Example]:
-        """The plates to learn."""
         return [each for each in chain(*self.of_use("train").values()) if not each.held_out]
 
     @property
@@ -116,7 +114,6 @@ class Task(ABC, Generic[R]):
         return {name: plates for name, plates in held_out(self.examples).items() if name not in checked}
 
     def quantize(self, weights: Path, network: str, found: Findings, reader: TrainedReader | None = None) -> None:
-        """Measure the ranges of a network for int8."""
         if quantization := getattr(self.recipe, "quantization", None):
             prepared = self.out / PREPARED
             folders = [folder_of(each, self.recipe, self.root, prepared) / "images" for each in quantization.pictures]
@@ -126,8 +123,6 @@ class Task(ABC, Generic[R]):
 
 
 class ReaderTask(Task[ReaderRecipe]):
-    """STN and LPRNet."""
-
     def begin(self, weights: Path | None) -> ReaderState:
         """The reader, beside the package's STN if it is kept."""
         start = self.recipe.start
@@ -140,7 +135,6 @@ class ReaderTask(Task[ReaderRecipe]):
         return state
 
     def trainer(self, state: ReaderState, how: Mapping[str, Any]) -> ReaderTrainer:
-        """One mixture of samples for each phase."""
         recipe, drawn = self.recipe, drawings(self.recipe)
         real = self.of_use("train")
         plates = [plate for _, plate in cut_outs(self.learnt, lambda each: readable(each.symbols))]
@@ -168,7 +162,6 @@ class ReaderTask(Task[ReaderRecipe]):
         return ReaderTrainer(state, first, crops, then=then, **how)
 
     def finish(self, weights: Path, found: Findings) -> Mapping[str, Measured]:
-        """Choose the temperature, measure the ranges for int8, and read."""
         reader, calibration = TrainedReader(self.recipe, weights), self.recipe.calibration
         if calibration and (known := self.choosing):
             outputs = outputs_of(reader, chain(*known.values()))
@@ -182,25 +175,19 @@ class ReaderTask(Task[ReaderRecipe]):
 
 
 class CountryTask(Task[CountryRecipe]):
-    """CountryNet."""
-
     @cached_property
     def schemes(self) -> Sequence[PlateScheme]:
-        """The countries to learn."""
         return load_schemes(self.recipe.scheme)
 
     def begin(self, weights: Path | None) -> TrainingState[CountryNet]:
-        """The network for countries."""
         return country_state(self.device, weights and weights / CountryTrainer.file, self.recipe.averaging.decay)
 
     def trainer(self, state: TrainingState[CountryNet], how: Mapping[str, Any]) -> CountryTrainer:
-        """Real plates and drawn ones, every design about equally often."""
         schedule, real = self.recipe.schedule, load_real(self.schemes, self.learnt)
         samples = CountrySamples(self.schemes, real, batch=schedule.batch, seed=schedule.seed)
         return CountryTrainer(state, samples, self._known(self.choosing), **how)
 
     def finish(self, weights: Path, found: Findings) -> Mapping[str, Measured]:
-        """The plates of data sets, and drawn ones."""
         network, of_sets = CountryNet().eval(), {}
         load_weights(network, weights / CountryTrainer.file)
         for name, known in self._known(held_out(self.examples)).items():
@@ -222,14 +209,10 @@ class CountryTask(Task[CountryRecipe]):
 
 
 class CornersTask(Task[CornersRecipe]):
-    """CornerNet."""
-
     def begin(self, weights: Path | None) -> TrainingState[CornerNet]:
-        """The network for corners."""
         return corner_state(self.device, weights and weights / CornerTrainer.file, self.recipe.averaging.decay)
 
     def trainer(self, state: TrainingState[CornerNet], how: Mapping[str, Any]) -> CornerTrainer:
-        """Windows around real plates, and around drawn ones."""
         schedule, (sources, chances) = self.recipe.schedule, load_sources(self.learnt)
         logging.info("%d plates with corners", len(sources))
         mixture = self.recipe.mixture
@@ -237,7 +220,6 @@ class CornersTask(Task[CornersRecipe]):
         return CornerTrainer(state, samples, _with_corners(self.choosing), **how)
 
     def finish(self, weights: Path, found: Findings) -> Mapping[str, Measured]:
-        """Teach the head, measure the ranges for int8, and find corners."""
         file, network = weights / CornerTrainer.file, CornerNet().eval()
         if head := self.recipe.plate_head:
             apart = {each.label.photo for each in chain(*self.examples.values()) if each.held_out}
@@ -257,10 +239,7 @@ def _with_corners(sets: Mapping[str, Sequence[Example]]) -> dict[str, list[Label
 
 
 class DetectorTask(Task[DetectorRecipe]):
-    """YOLOv5n."""
-
     def begin(self, weights: Path | None) -> TrainingState[YOLOv5n]:
-        """The detector with both heads."""
         return detector_state(self.device, weights and weights / Detection.file, self.recipe.averaging.decay)
 
     def trainer(self, state: TrainingState[YOLOv5n], how: Mapping[str, Any]) -> Detection:

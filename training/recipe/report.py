@@ -25,8 +25,6 @@ _TEMPLATE = Path(__file__).with_suffix(".html")
 
 @dataclass
 class Findings:
-    """What the stages of a run found out."""
-
     name: str
     recipe: Recipe
     device: str

@@ -55,8 +55,6 @@ class ServerAccess:
 
 
 class Transport(Closing, ABC):
-    """Sends calls to a server."""
-
     def __init__(self, address: ServerAddress) -> None:
         self.address = address
 
@@ -101,7 +99,6 @@ class ClientTransport(Transport):
         self._key_headers = self._headers_for(access.control_key) if access.control_key else {}
 
     def send(self, call: Call[T], seconds: float) -> T:
-        """See `Transport.send`."""
         # A new dictionary, because NVIDIA's HTTP client changes it
         headers = self._headers | (self._key_headers if call.restricted else {})
         with our_errors(self.address, call.restricted, bool(self._key_headers), self._proxy):

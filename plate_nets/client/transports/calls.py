@@ -59,7 +59,6 @@ class Input:
     region: str | None = None
 
     def tensor(self, library: Any) -> Any:
-        """The tensor for one of NVIDIA's libraries."""
         dtype = _WIRE_DTYPES.get(self.spec.dtype, self.spec.dtype)
         tensor = library.InferInput(self.spec.name, list(self.array.shape), dtype)
         if self.region:
@@ -82,7 +81,6 @@ class Infer(Call[Tensors]):
     restricted = False
 
     def ask(self, library: Any, client: Any, options: Mapping[str, Any]) -> Any:
-        """See `Call.ask`."""
         return client.infer(
             self.model,
             [given.tensor(library) for given in self.inputs],
@@ -103,8 +101,6 @@ class Infer(Call[Tensors]):
 
 @dataclass(frozen=True)
 class _Method(Call[T_co]):
-    """A method of the client with plain arguments."""
-
     name: str
     arguments: Mapping[str, Any]
     read: Callable[[Any], T_co]
@@ -139,12 +135,10 @@ def is_ready() -> Call[bool]:
 
 
 def is_model_ready(model: str) -> Call[bool]:
-    """Whether the server has a model and reports that it is ready."""
     return _Method("is_model_ready", {"model_name": model}, bool)
 
 
 def server_metadata() -> Call[Json]:
-    """The server's name, version and extensions."""
     return _Method("get_server_metadata", {}, dict)
 
 
@@ -154,7 +148,6 @@ def model_metadata(model: str) -> Call[Json]:
 
 
 def model_config(model: str) -> Call[Json]:
-    """A model's config with all its defaults."""
     return _Method(
         "get_model_config", {"model_name": model}, lambda answer: answer.get("config", answer), restricted=True
     )
@@ -167,7 +160,6 @@ def load(model: str, config: Mapping[str, Any] | None = None) -> Call[None]:
 
 
 def unload(model: str) -> Call[None]:
-    """Unload a model."""
     return _Method("unload_model", {"model_name": model}, _nothing, restricted=True)
 
 
@@ -197,12 +189,10 @@ def register_memory(region: str, size: int) -> Call[None]:
 
 
 def unregister_memory(region: str) -> Call[None]:
-    """Unmap a region in the server."""
     return _Method("unregister_system_shared_memory", {"name": region}, _nothing, restricted=True)
 
 
 def registered_memory() -> Call[set[str]]:
-    """The regions that the server has mapped."""
     return _Method(
         "get_system_shared_memory_status",
         {},

@@ -91,7 +91,6 @@ def check_file(path: str | os.PathLike[str]) -> Path:
 
 
 def _open(path: str | os.PathLike[str]) -> tuple[int, int]:
-    """Open a regular file for reading; return its descriptor and its size."""
     try:
         # Otherwise a pipe would wait for its writer, and a terminal could become the controlling one
         handle = os.open(path, os.O_RDONLY | _NO_WAIT | _NO_TERMINAL)

@@ -18,8 +18,6 @@ _LONGEST_WAIT = 300.0
 
 @dataclass(frozen=True)
 class Answer:
-    """What counts of an answer."""
-
     status: int
     retry_after: float | None
     """Seconds after which to ask again, at most `_LONGEST_WAIT`; None if it does not say."""

@@ -26,7 +26,6 @@ class Record:
 
     @cached_property
     def event(self) -> dict[str, Any]:
-        """The document, parsed."""
         event: dict[str, Any] = json.loads(self.document)
         return event
 

@@ -13,11 +13,6 @@ _MOST_CARS = 10_000
 """Cars of which the topics are remembered."""
 
 
-def camera_topic(camera: str) -> str:
-    """The topic of a camera, below that of the sink."""
-    return camera
-
-
 def zone_topic(camera: str, zone: str) -> str:
     """The topic of a zone, below that of the sink."""
     return f"{camera}/zones/{zone}"
@@ -37,7 +32,7 @@ def seen_at(record: Record) -> list[str]:
     """The topics of the camera and of the zones in which the car was."""
     camera = record.camera_id
     zones = dict.fromkeys(visit["zone"] for visit in record.event.get("zones", ()))
-    return [camera_topic(camera), *(zone_topic(camera, zone) for zone in zones)]
+    return [camera, *(zone_topic(camera, zone) for zone in zones)]
 
 
 def listed_at(record: Record) -> list[str]:

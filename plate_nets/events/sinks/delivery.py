@@ -14,8 +14,6 @@ from plate_nets.events.sinks.outbox import Outbox
 
 @dataclass(frozen=True)
 class Delivered:
-    """The state of a sink."""
-
     delivered: int
     """Records since the start."""
     refused: int
@@ -26,6 +24,10 @@ class Delivered:
     dropped: int
     error: str | None
     """Why the last attempt failed; None if it succeeded."""
+
+    @property
+    def is_failing(self) -> bool:
+        return self.error is not None
 
 
 class Delivery:
@@ -94,7 +96,6 @@ class Delivery:
         )
 
     def follow(self, site: Site) -> None:
-        """See `Sink.follow`."""
         self._sink.follow(site)
 
     def finish(self) -> None:

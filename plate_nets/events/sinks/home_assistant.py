@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, get_args
 
 from plate_nets.events.event import Stage
-from plate_nets.events.sinks.channels import camera_topic, escaped, list_topic, zone_topic
+from plate_nets.events.sinks.channels import escaped, list_topic, zone_topic
 
 Entity = tuple[str, dict[str, Any]]
 """A topic and a configuration."""
@@ -21,7 +21,7 @@ def of_camera(base: str, camera: str, zones: Sequence[str], online: Sequence[str
     if events have one; for each zone the same without the event entity. ``online``: topics of the availability."""
     name = f"{base}_{camera}"
     common = _common(online, name, f"Camera {camera}")
-    topic = f"{base}/{camera_topic(camera)}"
+    topic = f"{base}/{camera}"
     yield from _seen(topic, name, "", common, pictures)
     event = {
         "name": "Plate event",

@@ -74,7 +74,6 @@ class LineFile(Closing):
             file.close()
 
     def _current(self) -> BinaryIO:
-        """The file that is at the path now."""
         if self._file is not None and not is_at(os.fstat(self._file.fileno()), self._path):
             self.close()
         if self._file is None:

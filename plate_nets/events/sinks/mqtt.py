@@ -14,7 +14,7 @@ from paho.mqtt.client import Client, MQTTMessage
 from plate_nets.common.errors import SinkError
 from plate_nets.events.sinks.base import Notes, Record, Sink, Site
 from plate_nets.events.sinks.broker import Broker
-from plate_nets.events.sinks.channels import Visits, camera_topic, is_late, list_topic, seen_at, zone_topic
+from plate_nets.events.sinks.channels import Visits, is_late, list_topic, seen_at, zone_topic
 from plate_nets.events.sinks.home_assistant import Entity, of_camera, of_list
 from plate_nets.events.sinks.mqtt_connection import OFFLINE, ONLINE, QOS, Connection, MqttClient
 from plate_nets.events.sinks.settings import MqttSettings
@@ -240,7 +240,7 @@ class MqttSink(Sink):
             self._contradicted.set()
 
     def _status_of(self, camera: str) -> str:
-        return f"{self._topic}/{camera_topic(camera)}/status"
+        return f"{self._topic}/{camera}/status"
 
     def _told(self, visits: Visits) -> dict[str, str]:
         """What Home Assistant is told: topic -> text."""
@@ -258,16 +258,14 @@ class MqttSink(Sink):
         return self._site.zones.get(camera, ()) if self._site else ()
 
     def _retained(self) -> list[str]:
-        """The topics of events and pictures that the broker keeps, below the sink's."""
         kinds = ("event", *(("picture",) if self._site and self._site.pictures and self._discovery else ()))
         return [f"{place}/{kind}" for place in self._places() for kind in kinds] if self._retain else []
 
     def _places(self) -> list[str]:
-        """The topics of the cameras and their zones, below the sink's."""
         return [
             topic
             for camera in self._available
-            for topic in (camera_topic(camera), *(zone_topic(camera, zone) for zone in self._zones(camera)))
+            for topic in (camera, *(zone_topic(camera, zone) for zone in self._zones(camera)))
         ]
 
     def _messages(self, records: Sequence[Record], new: Sequence[tuple[str, Record]]) -> dict[str, list[str | bytes]]:

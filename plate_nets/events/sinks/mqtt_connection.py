@@ -38,7 +38,6 @@ class MqttClient(Client):
         broker.prepare(self)
 
     def end(self) -> None:
-        """Disconnect, and stop its thread."""
         self.ended = True
         self.disconnect()
         self.loop_stop()

@@ -109,7 +109,6 @@ class NotifySink(Sink):
         return hide_credentials(said[-1] if said else "the service gave no reason")[:_SHOWN]
 
     def _picture(self, images: dict[str, str | None]) -> bytes | None:
-        """The picture that shows the car, if there is one."""
         return stored_picture(self._pictures, images.get("vehicle") or images["frame"] or images["plate"])
 
 

@@ -180,7 +180,6 @@ class Outbox:
             self._changed.notify_all()
 
     def close(self) -> None:
-        """Close the file."""
         with self._changed:
             self._closed = True
             self._file.close()

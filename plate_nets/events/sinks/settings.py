@@ -133,7 +133,6 @@ class NotifySettings(_Common):
 
     @property
     def hours(self) -> DayHours | None:
-        """The quiet hours."""
         try:
             return DayHours.parse(self.quiet) if self.quiet is not None else None
         except InputError as error:

@@ -78,7 +78,6 @@ class SqliteSink(Sink):
             raise SinkError(str(error)) from error
 
     def _current(self) -> SqliteFile:
-        """The file that is at the path now."""
         if self._file is None:
             self._file = SqliteFile(self._path, EVENT_STORE)
         elif not self._file.is_there:

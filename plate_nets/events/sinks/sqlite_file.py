@@ -62,7 +62,6 @@ class SqliteFile(Closing):
         self.database = self._open()
 
     def close(self) -> None:
-        """Close the connection."""
         with contextlib.suppress(sqlite3.Error):
             self.database.close()
         self.remove_logs()
@@ -111,7 +110,6 @@ class SqliteFile(Closing):
 
 
 def tables_of(database: sqlite3.Connection) -> frozenset[str]:
-    """The names of a database's tables."""
     return frozenset(name for (name,) in database.execute("SELECT name FROM sqlite_schema WHERE type = 'table'"))
 
 

@@ -37,10 +37,6 @@ def make(conversion: Conversion, mode: str, folder: Path) -> None:
     """A network with its weights -> `model.pt2` in ``folder``, for a GPU if there is one, else for this processor.
 
     Beside it lies the `config.pbtxt` of a model that serves it alone.
-
-    Raises:
-        WeightsError: the weights are missing, damaged, or belong to another network.
-        ConversionError: the network cannot be exported or compiled, or a shape of it cannot vary.
     """
     graph = exported.export(conversion, DEVICE)
     settings = {"aot_inductor.metadata": current_provenance(conversion.weights, mode)}
@@ -54,12 +50,7 @@ def make(conversion: Conversion, mode: str, folder: Path) -> None:
 
 
 def run(folder: Path, inputs: Sequence[Array]) -> list[tuple[Array, ...]]:
-    """Run the saved `model.pt2` on each of the inputs, on the device for which it is made.
-
-    Raises:
-        WeightsError: the file is missing, damaged or for another processor.
-        ConversionError: the model rejects an input.
-    """
+    """Run the saved `model.pt2` on each of the inputs, on the device for which it is made."""
     network = load(folder)
     try:
         with torch.inference_mode():
@@ -88,17 +79,11 @@ def load(folder: Path) -> Callable[[torch.Tensor], torch.Tensor]:
 
 
 def current_provenance(weights: Path | None, mode: str) -> Provenance:
-    """The provenance that a package made now would have; ``mode`` is for TorchScript only."""
     sources = (Path(plate_nets.networks.__path__[0]), Path(exported.__file__), Path(__file__))
     return provenance_of(weights, sources, torch=str(torch.__version__), processor=processor())
 
 
 def saved_provenance(folder: Path) -> Provenance:
-    """The provenance of the saved `model.pt2`.
-
-    Raises:
-        ConversionError: the file is missing or damaged.
-    """
     path = folder / PACKAGE
     metadata = archived(path, _METADATA, "package of AOTInductor")
     if metadata is None:

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 import torch
 from torch.export import Dim, ExportedProgram
+from torch.jit._trace import TracerWarning
 
 from plate_nets.common.errors import ConversionError
 from plate_nets.networks.conversion.conversion import Conversion
@@ -32,8 +33,8 @@ def export(conversion: Conversion, device: torch.device = torch.device("cpu")) -
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Leave out what torch's exporters warn of in their own code."""
+    # TorchScript is deprecated, but libtorch's backend loads it; tracer warnings are settled by the comparison
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        warnings.simplefilter("ignore", FutureWarning)
+        for kind in (DeprecationWarning, FutureWarning, TracerWarning):
+            warnings.simplefilter("ignore", kind)
         yield

@@ -40,14 +40,14 @@ class Writer(Protocol):
 
         Raises:
             WeightsError: the weights are missing, damaged, or belong to another network.
-            ConversionError: the network cannot be converted.
+            ConversionError: the network cannot be converted, a shape of it cannot vary, or the disk is full.
         """
 
     def run(self, folder: Path, inputs: Sequence[Array]) -> Answers:
         """Run the saved files on each of the inputs.
 
         Raises:
-            WeightsError: the files are missing or damaged.
+            WeightsError: the files are missing, damaged, or for another processor.
             ConversionError: the model rejects an input.
         """
 

@@ -25,12 +25,7 @@ _REFUSED = (faults.Fail, faults.InvalidArgument, faults.RuntimeException)
 
 
 def make(conversion: Conversion, mode: str, folder: Path) -> None:
-    """A network with its weights -> `model.onnx` in ``folder``.
-
-    Raises:
-        WeightsError: the weights are missing, damaged, or belong to another network.
-        ConversionError: the network has an operation that ONNX lacks, or a shape that cannot vary.
-    """
+    """A network with its weights -> `model.onnx` in ``folder``."""
     graph = exported.export(conversion)
     try:
         with exported.quiet():
@@ -43,12 +38,7 @@ def make(conversion: Conversion, mode: str, folder: Path) -> None:
 
 
 def run(folder: Path, inputs: Sequence[Array]) -> list[tuple[Array, ...]]:
-    """Run the saved `model.onnx` on each of the inputs, on the CPU.
-
-    Raises:
-        WeightsError: the file is missing or damaged.
-        ConversionError: the model rejects an input.
-    """
+    """Run the saved `model.onnx` on each of the inputs, on the CPU."""
     try:
         session = _load(folder)
     except ConversionError as error:
@@ -60,17 +50,11 @@ def run(folder: Path, inputs: Sequence[Array]) -> list[tuple[Array, ...]]:
 
 
 def current_provenance(weights: Path | None, mode: str) -> Provenance:
-    """The provenance that an ONNX file made now would have; ``mode`` is for TorchScript only."""
     sources = (Path(plate_nets.networks.__path__[0]), Path(exported.__file__), Path(__file__))
     return provenance_of(weights, sources, torch=str(torch.__version__))
 
 
 def saved_provenance(folder: Path) -> Provenance:
-    """The provenance of the saved `model.onnx`.
-
-    Raises:
-        ConversionError: the file is missing or damaged.
-    """
     return dict(_load(folder).get_modelmeta().custom_metadata_map)
 
 

@@ -23,12 +23,7 @@ Graph = Callable[[Weights], openvino.Model]
 
 
 def make(conversion: Conversion, mode: str, folder: Path) -> None:
-    """The weights of a network -> `model.xml` and `model.bin` in ``folder``.
-
-    Raises:
-        WeightsError: the weights are missing, damaged, or belong to another scheme or network.
-        ConversionError: the disk is full.
-    """
+    """The weights of a network -> `model.xml` and `model.bin` in ``folder``."""
     assert conversion.graph is not None and conversion.weights is not None
     model = build(conversion.graph, conversion.weights, conversion.scheme)
     save(model, current_provenance(conversion.weights, mode), folder)
@@ -73,12 +68,7 @@ def save(model: openvino.Model, provenance: Provenance, folder: Path) -> None:
 
 
 def run(folder: Path, inputs: Sequence[Array]) -> list[tuple[Array, ...]]:
-    """Run the saved IR, as it is served, on each of the inputs.
-
-    Raises:
-        WeightsError: the files are missing or damaged.
-        ConversionError: the model rejects an input.
-    """
+    """Run the saved IR, as it is served, on each of the inputs."""
     network = load_ir(folder / IR, threads=0)
     try:
         return [(network(array).copy(),) for array in inputs]
@@ -87,16 +77,10 @@ def run(folder: Path, inputs: Sequence[Array]) -> list[tuple[Array, ...]]:
 
 
 def current_provenance(weights: Path | None, mode: str) -> Provenance:
-    """The provenance that an IR made now would have; ``mode`` is for TorchScript only."""
     return provenance_of(weights, (Path(plate_nets.networks.conversion.graphs.__path__[0]), Path(__file__)))
 
 
 def saved_provenance(folder: Path) -> Provenance:
-    """The provenance of the saved IR.
-
-    Raises:
-        ConversionError: the files are missing or damaged.
-    """
     for name in FILES:
         if not (folder / name).is_file():
             raise ConversionError(f"{folder / name}: no such file")

@@ -2,19 +2,17 @@
 
 import io
 import json
-import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.jit._trace import TracerWarning
 
 import plate_nets.networks
 from plate_nets.common.errors import ConversionError
+from plate_nets.networks.conversion import exported
 from plate_nets.networks.conversion.conversion import Conversion
 from plate_nets.networks.conversion.provenance import Provenance, archived, provenance_of
 from plate_nets.networks.runtimes.networks import TORCHSCRIPT
@@ -40,12 +38,7 @@ class ChannelsLast(nn.Module):
 
 
 def make(conversion: Conversion, mode: str, folder: Path) -> None:
-    """A network with its weights -> `model.pt` in ``folder``.
-
-    Raises:
-        WeightsError: the weights are missing, damaged, or belong to another network.
-        ConversionError: the network cannot be traced or scripted.
-    """
+    """A network with its weights -> `model.pt` in ``folder``."""
     network = conversion.load()
     module = ChannelsLast(network).eval() if conversion.channels_last else network
     save(module, conversion.inputs()[0], mode, current_provenance(conversion.weights, mode), folder)
@@ -66,7 +59,7 @@ def save(network: nn.Module, example: NDArray[Any], mode: str, provenance: Prove
     also: tuple[str, ...] = getattr(network, "exported", ())
     archive = io.BytesIO()
     try:
-        with _quiet(), torch.inference_mode():
+        with exported.quiet(), torch.inference_mode():
             if mode == "trace":
                 module = torch.jit.trace(network, (torch.from_numpy(example),), check_trace=False)  # type: ignore[no-untyped-call]
             else:
@@ -80,13 +73,8 @@ def save(network: nn.Module, example: NDArray[Any], mode: str, provenance: Prove
 
 
 def run(folder: Path, inputs: Sequence[NDArray[Any]]) -> list[tuple[NDArray[Any], ...]]:
-    """Run the saved `model.pt` on each of the inputs, on the CPU.
-
-    Raises:
-        WeightsError: the file is missing or damaged.
-        ConversionError: the model rejects an input.
-    """
-    with _quiet():
+    """Run the saved `model.pt` on each of the inputs, on the CPU."""
+    with exported.quiet():
         network = load_torchscript(folder / TORCHSCRIPT)
         try:
             return answers(network, inputs)
@@ -102,24 +90,9 @@ def answers(network: nn.Module, inputs: Sequence[NDArray[Any]]) -> list[tuple[ND
 
 
 def current_provenance(weights: Path | None, mode: str) -> Provenance:
-    """The provenance that a TorchScript file made now would have."""
     sources = (Path(plate_nets.networks.__path__[0]), Path(__file__))
     return provenance_of(weights, sources, mode=mode, torch=str(torch.__version__))
 
 
 def saved_provenance(folder: Path) -> Provenance:
-    """The provenance of the saved `model.pt`.
-
-    Raises:
-        ConversionError: the file is missing or damaged.
-    """
     return archived(folder / TORCHSCRIPT, f"/extra/{PROVENANCE}", "TorchScript file") or {}
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    # TorchScript is deprecated, but libtorch's backend loads it; tracer warnings are settled by the comparison
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        warnings.simplefilter("ignore", TracerWarning)
-        yield

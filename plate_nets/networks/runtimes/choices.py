@@ -21,8 +21,6 @@ CHOICES_VARIABLE = "PLATES_PRECISION_CHOICES"
 
 @dataclass(frozen=True)
 class Choice:
-    """A precision and the reason for it."""
-
     precision: Precision
     why: str
 

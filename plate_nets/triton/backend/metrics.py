@@ -19,8 +19,6 @@ BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.
 
 
 class RecognitionMetrics:
-    """The metrics of one instance of `plate_recognition`."""
-
     def __init__(self) -> None:
         # A family must outlive its metrics
         self._families = [
@@ -55,7 +53,6 @@ class RecognitionMetrics:
             self._unread.increment(unread)
 
     def failed(self, kind: ErrorAnswer) -> None:
-        """Count a request that was answered with an error."""
         self._errors[kind].increment(1)
 
     def observe(self, seconds: float, stages: Mapping[str, float]) -> None:

@@ -68,7 +68,6 @@ class TorchScriptModel:
             raise start_fault(error) from error
 
     def execute(self, requests: Sequence[Request]) -> list[Response]:
-        """The requests of a batch -> one response each, in order."""
         with self._watchdog.working():
             return self._answer(requests)
 

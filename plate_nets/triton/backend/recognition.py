@@ -193,7 +193,6 @@ def take(crops: Tensor, rows: Sequence[int]) -> Tensor:
 
 
 def look_again(crops: Tensor) -> Tensor:
-    """Crops in host memory -> the looks at them."""
     return tensor(_CROPS, looks_at(crops.as_numpy()))
 
 
@@ -222,7 +221,6 @@ def pack(plates: Sequence[Plate]) -> list[Tensor]:
 
 
 def describe(plates: Sequence[Plate]) -> list[Tensor]:
-    """Plates -> `APPEARANCE`."""
     readings = [plate.reading for plate in plates]
     columns = (
         np.array([reading.country for reading in readings], np.object_).reshape(-1, 1),

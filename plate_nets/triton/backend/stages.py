@@ -25,7 +25,6 @@ class RequestStages:
 
     @property
     def seconds(self) -> float:
-        """Seconds since the work began."""
         return time.perf_counter() - self._started
 
     @contextmanager

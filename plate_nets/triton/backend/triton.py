@@ -119,7 +119,6 @@ def from_dlpack(spec: TensorSpec, source: Any) -> Tensor:
 
 
 def log(message: str) -> None:
-    """Write a line to the server's log."""
     pb_utils.Logger.log_info(message)
 
 
@@ -129,7 +128,6 @@ def metric_family(name: str, description: str, kind: Literal["COUNTER", "HISTOGR
 
 
 def find(request: Request, spec: TensorSpec) -> Tensor | None:
-    """The request's tensor with this name, or None."""
     return next((given for given in request.inputs() if given.name() == spec.name), None)
 
 

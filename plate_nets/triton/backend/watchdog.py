@@ -41,7 +41,6 @@ class Watchdog:
 
     @contextmanager
     def working(self) -> Iterator[None]:
-        """Count the process as working inside the context."""
         self._began = time.monotonic()
         try:
             yield

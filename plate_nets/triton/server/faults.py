@@ -11,8 +11,8 @@ _HARMLESS = "CudaDriverHelper has not been initialized."
 _CONSEQUENCES = ("ERROR: Failed to create instance: ", "error: creating server: ")
 """Prefixes of lines that only repeat what another line says better."""
 
-_LOAD = "failed to load '"
-"""What Triton logs about a model that does not load."""
+FAILED_LOAD = "failed to load '"
+"""What Triton logs about a model that does not load. It then exits, but not always on an overloaded machine."""
 
 _OWN = re.compile(r"[IWEF]\d{4} \S+ \d+ \S+\]|[|+]|error:|\[libprotobuf ")
 """How lines of Triton's own begin: records, tables, its end."""
@@ -43,7 +43,7 @@ _NOT_HEALTHY = "is not healthy"
 
 def not_healthy(log: str) -> bool:
     """Whether Triton's log has no other error about a model than that its process does not answer."""
-    return all(_NOT_HEALTHY in line for line in _fault_lines(log) if line.startswith((_LOAD, *_CONSEQUENCES)))
+    return all(_NOT_HEALTHY in line for line in _fault_lines(log) if line.startswith((FAILED_LOAD, *_CONSEQUENCES)))
 
 
 def loaded(log: str) -> set[str]:

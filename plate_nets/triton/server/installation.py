@@ -63,12 +63,10 @@ def find_installation(kind: ServerKind) -> Installation:
 
 
 def default_kind() -> ServerKind:
-    """The server on PATH if there is one, else the embedded one."""
     return "system" if shutil.which(PROGRAM) else "embedded"
 
 
 def system() -> Installation:
-    """The server on PATH, with its own backends."""
     program = shutil.which(PROGRAM)
     if program is None:
         raise ServerStartError(f"no {PROGRAM} on PATH; install it, or use the embedded server")
@@ -113,7 +111,6 @@ def wheel() -> Installation:
 
 
 def check_platform() -> None:
-    """Raise ServerStartError if the wheel's server cannot run on this platform."""
     system, machine = platform.system(), platform.machine()
     if (system, machine) != ("Linux", "x86_64"):
         raise ServerStartError(

@@ -57,7 +57,6 @@ class ServerLog:
             os.ftruncate(self.file.fileno(), 0)
 
     def close(self) -> None:
-        """This process needs it no longer."""
         self.file.close()
 
 

@@ -38,9 +38,7 @@ class LogCopy:
         self._target.close()
 
     def drain(self) -> None:
-        """Wait a moment for the last lines of a server that has exited."""
         self._thread.join(_LAST_WORDS)
 
     def text(self) -> str:
-        """The kept part of the log so far."""
         return b"".join(self._kept).decode("utf-8", "replace")

@@ -24,7 +24,6 @@ def choose_ports(requested: Mapping[str, int]) -> dict[str, int]:
 
 
 def is_free(port: int, address: str = LOOPBACK) -> bool:
-    """Whether a server can listen on this port of the address."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -47,7 +46,6 @@ def is_ready(url: str) -> bool:
 
 
 def accepts(host: str, port: int) -> bool:
-    """Whether something accepts connections there."""
     try:
         socket.create_connection((host, port), timeout=5).close()
     except OSError:

@@ -7,14 +7,12 @@ from pathlib import Path
 
 import psutil
 
-from plate_nets.triton.server.faults import ending, last_words, not_healthy
+from plate_nets.triton.server.faults import FAILED_LOAD, ending, last_words, not_healthy
 from plate_nets.triton.server.installation import PROGRAM
 from plate_nets.triton.server.stubs import stub_model
 
-_FAILED_LOAD = "failed to load '"
-"""What Triton logs about a model that does not load. It then exits, but not always on an overloaded machine."""
 ENDS_WITHIN = 30.0
-"""Seconds that Triton has to exit by itself after that; it waits until the other models have loaded."""
+"""Seconds that Triton has to exit by itself after a model did not load; it waits until the other models have loaded."""
 _PERIOD = 60.0
 """Seconds over which the server's work is judged."""
 LEAST_WORK = 2.0
@@ -90,7 +88,7 @@ class StartWatch:
 
     def load_failed(self) -> bool:
         """Whether a model failed to load, and the server has not ended by itself in the time that it has for that."""
-        if self._failed_at is None and _FAILED_LOAD in self._log():
+        if self._failed_at is None and FAILED_LOAD in self._log():
             self._failed_at = self._clock()
         return self._failed_at is not None and self._clock() - self._failed_at > ENDS_WITHIN
 

@@ -29,24 +29,16 @@ class Status:
     def __init__(self, log: BinaryIO) -> None:
         self._log = log
         self._lock = threading.Lock()
-        self._state: State = "starting"
+        self.state: State = "starting"
         self._since = time.time()
-        self._recognised: float | None = None
+        self.last_recognition: float | None = None
+        """When the known picture was last read, in Unix seconds; None before the first time."""
         self._turns_until = math.inf
         self._heals = Counter(dict.fromkeys(MODELS, 0))  # plus other models in the repository
         self._renewals = Counter(dict.fromkeys(MODELS, 0))
-        self._restarts = 0
+        self.restarts = 0
+        """How often the server was restarted, failed attempts included."""
         self._causes: deque[dict[str, Any]] = deque(maxlen=_KEPT)
-
-    @property
-    def state(self) -> State:
-        """The state of the server."""
-        return self._state
-
-    @property
-    def last_recognition(self) -> float | None:
-        """When the known picture was last read, in Unix seconds; None before the first time."""
-        return self._recognised
 
     @property
     def heals(self) -> Mapping[str, int]:
@@ -60,14 +52,8 @@ class Status:
         with self._lock:
             return dict(self._renewals)
 
-    @property
-    def restarts(self) -> int:
-        """How often the server was restarted, failed attempts included."""
-        return self._restarts
-
     def recognised(self) -> None:
-        """Note that the known picture was read just now."""
-        self._recognised = time.time()
+        self.last_recognition = time.time()
 
     @property
     def is_live(self) -> bool:
@@ -81,9 +67,9 @@ class Status:
     def enter(self, state: State) -> bool:
         """Set the state of the server -> whether it changed. A draining server can only stop."""
         with self._lock:
-            if state == self._state or (self._state == "draining" and state != "stopped"):
+            if state == self.state or (self.state == "draining" and state != "stopped"):
                 return False
-            self._state, self._since = state, time.time()
+            self.state, self._since = state, time.time()
             return True
 
     def report(self, event: str, **facts: Any) -> None:
@@ -95,7 +81,7 @@ class Status:
             elif event == "renew":
                 self._renewals[facts["model"]] += 1
             elif event == "restart":
-                self._restarts += 1
+                self.restarts += 1
             if event in ("heal", "renew", "restart"):
                 self._causes.append(line)
             with contextlib.suppress(OSError):  # a full disk must not stop the server
@@ -105,11 +91,11 @@ class Status:
         """The whole state for JSON, with the latest actions and their causes, without folder names."""
         with self._lock:
             return {
-                "state": self._state,
+                "state": self.state,
                 "since": _iso(self._since),
                 "heals": sum(self._heals.values()),
                 "renewals": sum(self._renewals.values()),
-                "restarts": self._restarts,
+                "restarts": self.restarts,
                 "causes": [{name: _without_folders(fact) for name, fact in line.items()} for line in self._causes],
             }
 

@@ -48,8 +48,6 @@ class GrowthWatch:
 
 @dataclass
 class _Memory:
-    """The memory of one process over time."""
-
     first: list[int] = field(default_factory=list)
     last: deque[int] = field(default_factory=lambda: deque(maxlen=CHECKS))
 

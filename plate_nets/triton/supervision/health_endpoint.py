@@ -94,7 +94,6 @@ class HealthEndpoint(Closing):
         self._thread.start()
 
     def close(self) -> None:
-        """Stop answering."""
         self._ending.set()
         self._thread.join()
         self._server.server_close()

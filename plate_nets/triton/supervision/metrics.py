@@ -38,7 +38,6 @@ class ThreadFaults(Collector):
     """How often a turn of each lasting thread of this process failed because of a bug."""
 
     def collect(self) -> Iterator[Metric]:
-        """The present values."""
         text = "Turns of a thread that failed because of a bug"
         family = CounterMetricFamily("plates_thread_faults", text, labels=["thread"])
         for name, count in threads.faults().items():

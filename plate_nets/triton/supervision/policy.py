@@ -49,7 +49,6 @@ class Policy:
         self._well_since: float | None = None
 
     def recognised(self, now: float) -> None:
-        """Note that a recognition succeeded."""
         if self._well_since is None:
             self._well_since = now
         elif now - self._well_since >= self._limits.lasting:

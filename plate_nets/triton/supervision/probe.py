@@ -160,7 +160,6 @@ class Prober(LastingThread):
         self._probe_now = threading.Event()
 
     def ask_now(self) -> None:
-        """Probe without waiting for the interval to end."""
         self._probe_now.set()
 
     def end(self, timeout: float) -> None:
@@ -174,7 +173,6 @@ class Prober(LastingThread):
         self.join(timeout)
 
     def _round(self) -> bool:
-        """Probe, and wait for the next time."""
         if self._ended.is_set():
             return False
         self._probe_now.clear()

@@ -65,7 +65,6 @@ class Progress:
 
 
 def read_metrics(url: str, timeout: float) -> str:
-    """The text on a server's metrics port."""
     with open_url(url, timeout) as answer:
         return answer.read().decode()
 

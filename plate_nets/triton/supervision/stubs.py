@@ -63,7 +63,6 @@ class StubWatch:
         return {pid: model for pid, model in self._models.items() if pid not in self._dead}
 
     def of(self, model: str) -> frozenset[int]:
-        """Process ids of a model's stubs that were alive at the last check."""
         return frozenset(pid for pid, owner in self.living.items() if owner == model)
 
     def kill(self, pids: Iterable[int]) -> None:

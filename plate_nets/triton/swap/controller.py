@@ -2,18 +2,18 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import TracebackType
 
 from plate_nets.client import parse_url
 from plate_nets.client.transports import ServerAccess, open_transport
 from plate_nets.client.transports.calls import load, repository_index, statistics
+from plate_nets.common.contexts import Closing
 from plate_nets.common.errors import ServerError
 
 READY = "READY"
 GONE = "UNAVAILABLE"
 
 
-class Controller:
+class Controller(Closing):
     """The control endpoints of one server.
 
     Args:
@@ -28,12 +28,7 @@ class Controller:
         self._timeout = timeout
         self._transport = open_transport(ServerAccess(address, control_key=key or ""))
 
-    def __enter__(self) -> "Controller":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
         self._transport.close()
 
     def load(self, model: str) -> None:

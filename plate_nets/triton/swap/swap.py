@@ -24,8 +24,6 @@ UNLOADED_WITHIN = 60.0
 
 @dataclass(frozen=True)
 class Swapped:
-    """The result of a swap."""
-
     version: int
     former: int
     comparisons: tuple[Comparison, ...]

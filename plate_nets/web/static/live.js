@@ -1,5 +1,5 @@
 // The section Live: the cameras' current pictures, new events, and a search in all events.
-import { api, facts, make, number, say, text } from "./common.js";
+import { api, attempt, facts, make, number, say, text } from "./common.js";
 import { dayAfter, dayOf, drawDay } from "./day.js";
 import { adviceOf } from "./advice.js";
 import { eventRow } from "./event.js";
@@ -171,6 +171,7 @@ function drawCamera(camera) {
       make("div", { class: "between" }, make("h3", {}, camera.camera_id), make("span", { class: "pill" })),
       make("p", { class: "hint" }),
       make("p", { class: "advice" }),
+      readNow(camera.camera_id),
     );
     cards.set(camera.camera_id, card);
     parts.cameras.append(card);
@@ -186,6 +187,18 @@ function drawCamera(camera) {
     camera.cause ?? "",
   ].filter(Boolean).join(" · ");
   card.querySelector(".advice").textContent = adviceOf(camera.view);
+}
+
+/** A button that reads the next second of a camera, and says what was read. */
+function readNow(camera) {
+  const button = make("button", { type: "button", class: "button" }, text("live.read_now"));
+  button.addEventListener("click", async () => {
+    button.disabled = true;
+    const answer = await attempt(() => api(`/api/v1/cameras/${encodeURIComponent(camera)}/read`, { method: "POST" }));
+    button.disabled = false;
+    if (answer) say(answer.events.map((event) => event.plate).filter(Boolean).join(", ") || text("live.no_text"));
+  });
+  return button;
 }
 
 /** Reload a camera's picture only after the last one arrived, so that a slow connection is never flooded. */

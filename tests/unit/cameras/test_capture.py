@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from plate_nets.cameras.address import parse_source
@@ -58,7 +57,7 @@ class Watched:
         assert self.capture.join(60)
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def no_thread_left() -> Iterator[None]:
     before = set(threading.enumerate())
     yield
@@ -66,7 +65,6 @@ def no_thread_left() -> Iterator[None]:
     assert left == []
 
 
-@pytest.mark.usefixtures("no_thread_left")
 def test_a_camera_that_is_killed_and_started_is_found_again(camera: RtspCamera) -> None:
     watched = Watched(camera.url())
     watched.wait_for_frames()
@@ -81,7 +79,6 @@ def test_a_camera_that_is_killed_and_started_is_found_again(camera: RtspCamera) 
     assert "offline: the connection was closed" in watched.said
 
 
-@pytest.mark.usefixtures("no_thread_left")
 def test_a_camera_that_freezes_is_offline_and_comes_back(camera: RtspCamera) -> None:
     watched = Watched(camera.url())
     watched.wait_for_frames()
@@ -93,7 +90,6 @@ def test_a_camera_that_freezes_is_offline_and_comes_back(camera: RtspCamera) -> 
     watched.end()
 
 
-@pytest.mark.usefixtures("no_thread_left")
 def test_a_wrong_password_is_reported_once_and_never_shown(clip: Path) -> None:
     camera = RtspCamera(clip, "ann", "s3cret")
     watched = Watched(camera.url("ann:wr0ng@"))
@@ -108,7 +104,6 @@ def test_a_wrong_password_is_reported_once_and_never_shown(clip: Path) -> None:
     camera.kill()
 
 
-@pytest.mark.usefixtures("no_thread_left")
 def test_a_slow_reader_gets_the_newest_frame_and_the_rest_is_counted(camera: RtspCamera) -> None:
     watched = Watched(camera.url())
     watched.wait_for_frames()
@@ -125,7 +120,6 @@ def test_a_slow_reader_gets_the_newest_frame_and_the_rest_is_counted(camera: Rts
     assert capture.position - frame.position < 1
 
 
-@pytest.mark.usefixtures("no_thread_left")
 def test_a_clock_that_is_set_back_does_not_stop_the_frames(camera: RtspCamera, monkeypatch: pytest.MonkeyPatch) -> None:
     watched = Watched(camera.url(), replace(QUICK, fps=10))
     watched.wait_for_frames()
@@ -139,16 +133,3 @@ def test_a_clock_that_is_set_back_does_not_stop_the_frames(camera: RtspCamera, m
     offered = taken + capture.handover.dropped - dropped
     watched.end()
     assert offered >= 20, offered
-
-
-def test_a_file_waits_for_its_reader(tmp_path: Path) -> None:
-    path = write_clip(tmp_path / "clip.mkv", (np.full((96, 128, 3), number, np.uint8) for number in range(50)))
-    watched = Watched(str(path))
-    frames = []
-    while not watched.capture.handover.finished:
-        frame = watched.capture.handover.take(10)
-        if frame is not None:
-            frames.append(frame)
-    watched.end()
-    assert len(frames) == 50 and watched.capture.handover.dropped == 0
-    assert watched.capture.state == "ended"

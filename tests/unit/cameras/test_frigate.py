@@ -16,7 +16,6 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from paho.mqtt.client import Client
 from typer.testing import CliRunner
 
 from plate_nets.cameras.frigate import FrigateReader, tracked_of
@@ -128,12 +127,6 @@ class FakeReader:
 def frigate() -> Iterator[Frigate]:
     with closing(Frigate()) as standin:
         yield standin
-
-
-@pytest.fixture
-def phone() -> Iterator[Receiver]:
-    with closing(Receiver()) as phone:
-        yield phone
 
 
 Run = Callable[..., tuple[list[PlateEvent], list[str]]]
@@ -286,25 +279,13 @@ def test_wrong_usage_is_one_line(arguments: list[str], says: str) -> None:
     assert says in result.stderr and "s3cret" not in result.stderr
 
 
-def test_the_command_beside_a_broker_that_comes_back(frigate: Frigate, phone: Receiver, tmp_path: Path) -> None:
+def test_the_command_beside_a_broker_that_comes_back(frigate: Frigate, receiver: Receiver, tmp_path: Path) -> None:
     broker = Broker(tmp_path)
     address = broker.url().replace("/site/plates", "/home")
     options = ["--local", "--mqtt", address, "--save-events", "pictures", "--sqlite", "e.sqlite", "--jsonl", "e.jsonl"]
-    more = [
-        "--label",
-        "car",
-        "--notify",
-        f"json://127.0.0.1:{phone.port}",
-        "--keep-days",
-        "30",
-        "--outbox",
-        "o.sqlite",
-        "--scheme",
-        "russia",
-        "--detail",
-        "fast",
-    ]
-    command = [sys.executable, "-m", "plate_nets", "frigate", frigate.url, *options, *more]
+    options += ["--label", "car", "--notify", f"json://127.0.0.1:{receiver.port}", "--keep-days", "30"]
+    options += ["--outbox", "o.sqlite", "--scheme", "russia", "--detail", "fast"]
+    command = [sys.executable, "-m", "plate_nets", "frigate", frigate.url, *options]
     said = (tmp_path / "said").open("wb")
     try:
         with said, subprocess.Popen(command, stdout=said, stderr=said, cwd=tmp_path) as process:
@@ -318,24 +299,16 @@ def test_the_command_beside_a_broker_that_comes_back(frigate: Frigate, phone: Re
                 assert eventually(lambda: "connection lost" in told(), 60), told()
                 broker.start()
                 assert eventually(lambda: told().count("connected, waits") == 2, 60), told()
-                publish(broker, message())
+                broker.subscribe()[0].publish("home/events", message(), qos=1).wait_for_publish(30)
                 assert eventually(lambda: len(frigate.sent) == 2, 60), told()
                 process.send_signal(signal.SIGTERM)
                 assert process.wait(60) == 128 + signal.SIGTERM
             finally:
                 process.kill()
     finally:
-        broker.stop()
+        broker.close()
     (event,) = [json.loads(line) for line in (tmp_path / "e.jsonl").read_text(encoding="utf-8").splitlines()]
     assert (event["plate"], event["camera_id"]) == (TEXT, "front_door")
-    assert json.loads(phone.wait(1)[0].body)["title"] == TEXT
+    assert json.loads(receiver.wait(1)[0].body)["title"] == TEXT
     assert (tmp_path / "pictures" / event["images"]["frame"]).read_bytes() == PICTURE
     assert f"front_door  {TEXT}  final" in told() and "s@crt" not in told() and "Traceback" not in told()
-
-
-def publish(broker: Broker, payload: bytes) -> None:
-    client, _ = broker.subscribe()
-    assert isinstance(client, Client)
-    client.publish("home/events", payload, qos=1).wait_for_publish(30)
-    client.disconnect()
-    client.loop_stop()

@@ -183,10 +183,7 @@ def test_a_doubtful_character_is_less_probable_than_the_others() -> None:
 
 
 def test_joined_tracks_combine_all_their_frames() -> None:
-    first, second = (
-        [spell("A123BC77", doubts={1: ("7", 9.2)})] * 2,
-        [spell("A123BC77", doubts={6: ("1", 9.2)})] * 2,
-    )
+    first, second = ([spell("A123BC77", doubts={1: ("7", 9.2)})] * 2, [spell("A123BC77", doubts={6: ("1", 9.2)})] * 2)
     joined, whole = fused(first), fused([*first, *second])
     joined.join(fused(second))
     assert joined.verdict.text == whole.verdict.text == "A123BC77"

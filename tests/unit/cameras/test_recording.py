@@ -1,34 +1,16 @@
 """What the saved video shows of cars on a watch list, and of others."""
 
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
 import av
-import pytest
 
 from plate_nets.cameras.analysis import AnalysedFrame
 from plate_nets.cameras.cars import Car
 from plate_nets.cameras.frames import VideoFrame
 from plate_nets.cameras.overlay import Overlay
 from plate_nets.cameras.recording import Recording
-from plate_nets.recognition.annotation import annotate
-from plate_nets.types import Frame, Plate
 from tests.events import event
-
-
-@pytest.fixture
-def drawn(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """The texts that are drawn on each frame."""
-    found: list[list[str]] = []
-
-    def note(frame: Frame, plates: Iterable[Plate]) -> Frame:
-        plates = list(plates)
-        found.append([plate.reading.text for plate in plates])
-        return annotate(frame, plates)
-
-    monkeypatch.setattr("plate_nets.cameras.overlay.annotate", note)
-    return found
 
 
 def test_a_car_is_shown_only_while_it_is_on_a_list(tmp_path: Path, drawn: list[list[str]]) -> None:

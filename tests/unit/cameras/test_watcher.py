@@ -4,11 +4,9 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
-from fractions import Fraction
 from itertools import chain, repeat
 from pathlib import Path
 
-import av
 import cv2
 import numpy as np
 import pytest
@@ -25,7 +23,7 @@ from plate_nets.events.event import PlateEvent, event_schema
 from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.reader import Focus
 from plate_nets.types import Frame, Plate, Scene
-from tests.clips import TEXT, passing, still, write_clip
+from tests.clips import TEXT, passing, still, write_clip, write_jpegs
 from tests.frames import encode
 from tests.watch_lists import watch_list
 
@@ -155,15 +153,8 @@ def test_the_version_of_a_server_is_asked_again_and_no_camera_depends_on_it(
 
 
 def test_changing_sizes_of_pictures_are_reported_once(tmp_path: Path) -> None:
-    path = tmp_path / "sizes.mkv"
-    with av.open(str(path), "w") as container:
-        stream = container.add_stream("mjpeg", rate=25)
-        stream.pix_fmt, stream.height, stream.width = "yuvj420p", 96, 128
-        for number in range(6):
-            size = (96, 128) if number % 2 else (128, 96)
-            packet = av.Packet(encode(np.zeros((*size, 3), np.uint8), ".jpg"))
-            packet.stream, packet.pts, packet.dts, packet.time_base = stream, number, number, Fraction(1, 25)
-            container.mux(packet)
+    pictures = [encode(np.zeros((*size, 3), np.uint8), ".jpg") for size in ((128, 96), (96, 128))]
+    path = write_jpegs(tmp_path / "sizes.mkv", pictures * 3)
     said: list[str] = []
     with Watcher(Blind(), str(path), notice=lambda _camera, line: said.append(line)) as watcher:
         assert list(watcher) == []

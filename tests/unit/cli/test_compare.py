@@ -3,10 +3,10 @@
 import csv
 import importlib
 import json
+from _thread import interrupt_main
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import closing
 from pathlib import Path
-from threading import Thread
 from typing import Any, ClassVar
 
 import pytest
@@ -17,6 +17,7 @@ from plate_nets.cli import app
 from plate_nets.cli.compare import TOKEN_VARIABLE
 from plate_nets.recognition.local import LocalReader
 from tests.frames import Placed, compose, encode
+from tests.local_http import LocalHttp, QuietHandler
 from tests.web.conftest import CHROMIUM
 
 TEXTS = ("A123BC77", "B126EK78", "K987MT99")
@@ -25,17 +26,21 @@ TOLD = ["a123bc77", "b126ek-18", None]
 """What the other reader says of each picture: the same, another text, nothing."""
 
 
-class Other(BaseHTTPRequestHandler):
+class Other(QuietHandler):
     """Answers the first picture with the first of `TOLD`, and so on."""
 
     tokens: ClassVar[list[str | None]] = []
     asked: ClassVar[int] = 0
+    interrupts: ClassVar[bool] = False
+    """Whether somebody presses Ctrl-C while it answers the second picture."""
 
     def do_POST(self) -> None:
         upload = self.rfile.read(int(self.headers["Content-Length"]))
         assert b'name="upload"' in upload
         kind, text = type(self), TOLD[type(self).asked % len(TOLD)]
         kind.asked += 1
+        if kind.interrupts and kind.asked == 2:
+            interrupt_main()
         kind.tokens.append(self.headers["Authorization"])
         answer: Any = {
             "/v1/plate-reader/": {"results": [{"plate": text, "score": 0.9, "box": PLACE}] if text else []},
@@ -54,17 +59,12 @@ class Other(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def log_message(self, *_: object) -> None:
-        """Nothing."""
-
 
 @pytest.fixture
 def other() -> Iterator[str]:
     Other.tokens, Other.asked = [], 0
-    with ThreadingHTTPServer(("127.0.0.1", 0), Other) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
+    with closing(LocalHttp(Other)) as server:
+        yield f"http://127.0.0.1:{server.port}"
 
 
 @pytest.fixture(autouse=True)
@@ -131,6 +131,13 @@ def test_a_reader_that_does_not_answer_ends_the_comparison(address: str, said: s
     result = CliRunner().invoke(app, ["compare", "photos", "--local", "--with", address.replace("OTHER", other)])
     assert result.exit_code == 2 and said in result.stderr
     assert not Path("comparison").exists()
+
+
+def test_ctrl_c_ends_a_comparison_with_a_page(other: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Other, "interrupts", True)
+    result = CliRunner().invoke(app, ["compare", "photos", "--local", "--with", other])
+    assert result.exit_code == 130
+    assert result.stdout.splitlines()[-1] == "comparison/index.html" and Path("comparison/index.html").is_file()
 
 
 def test_a_server_that_does_not_answer_ends_the_comparison(other: str) -> None:

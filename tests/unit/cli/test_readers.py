@@ -25,7 +25,7 @@ NO_TRITON = (
 )
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def no_triton(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in an environment without the extra `embedded` and outside NVIDIA's container."""
     monkeypatch.setitem(sys.modules, "pytriton", None)
@@ -39,7 +39,6 @@ def car(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.usefixtures("no_triton")
 def test_without_triton_pictures_are_read_in_process_with_one_line_of_notice(car: Path) -> None:
     result = CliRunner().invoke(app, ["read", str(car)])
     assert result.exit_code == 0, result.stderr
@@ -47,7 +46,6 @@ def test_without_triton_pictures_are_read_in_process_with_one_line_of_notice(car
     assert result.stderr.startswith(NO_TRITON) and result.stderr.count("\n") == 2, "and how to name the country"
 
 
-@pytest.mark.usefixtures("no_triton")
 def test_cars_are_watched_in_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     write_clip(tmp_path / "road.mp4", still(3))
@@ -56,7 +54,6 @@ def test_cars_are_watched_in_process(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert result.stderr.startswith(NO_TRITON)
 
 
-@pytest.mark.usefixtures("no_triton")
 def test_the_page_reads_in_process() -> None:
     with ExitStack() as stack:
         backend, _ = open_backend(stack, None, False, 30, None, None, (main_scheme(),))
@@ -64,7 +61,6 @@ def test_the_page_reads_in_process() -> None:
         check_health(backend.reader)
 
 
-@pytest.mark.usefixtures("no_triton")
 def test_reading_in_process_on_request_prints_no_notice(car: Path) -> None:
     result = CliRunner().invoke(app, ["read", str(car), "--local"])
     assert result.exit_code == 0
@@ -72,12 +68,10 @@ def test_reading_in_process_on_request_prints_no_notice(car: Path) -> None:
     assert all(text in result.stdout for text in known_picture().texts)
 
 
-@pytest.mark.usefixtures("no_triton")
 def test_a_command_with_a_url_uses_that_server() -> None:
     assert not reads_in_process(local=False, url=["127.0.0.1:9"])
 
 
-@pytest.mark.usefixtures("no_triton")
 def test_without_the_extra_for_reading_in_process_it_is_named(car: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "plate_nets.recognition.local", raising=False)
     monkeypatch.delitem(sys.modules, "plate_nets.recognition.images", raising=False)
@@ -86,7 +80,6 @@ def test_without_the_extra_for_reading_in_process_it_is_named(car: Path, monkeyp
         reads_in_process(local=False, url=None)
 
 
-@pytest.mark.usefixtures("no_triton")
 def test_serve_names_the_options_that_need_no_server() -> None:
     result = CliRunner().invoke(app, ["serve", "--health-port", "0"])
     assert result.exit_code == 2

@@ -36,11 +36,7 @@ def invoke(*arguments: str) -> str:
 
 @pytest.mark.parametrize(
     ("arguments", "changes"),
-    [
-        ([], {}),
-        (["--sure", "0"], {"sure": 0.0}),
-        (["--save-events", "out", "--blur"], {"pictures": Path("out")}),
-    ],
+    [([], {}), (["--sure", "0"], {"sure": 0.0}), (["--save-events", "out", "--blur"], {"pictures": Path("out")})],
 )
 def test_only_an_option_that_is_given_replaces_the_value_of_the_file(
     arguments: list[str], changes: dict[str, Any]

@@ -10,9 +10,6 @@ import pytest
 from plate_nets.common.errors import MissingExtra
 from plate_nets.common.extras import needs
 
-CLIENT = "import plate_nets.cli, plate_nets.client, plate_nets.triton.supervision.supervisor"
-EXTRAS = ("cv2", "filelock", "matplotlib", "openvino", "PIL", "pytriton", "safetensors", "torch")
-
 
 def test_a_missing_package_is_one_line_with_its_extra() -> None:
     with pytest.raises(MissingExtra) as caught, needs("local", "reading in process"):
@@ -44,9 +41,3 @@ def test_watching_without_its_extra_names_it() -> None:
     code = "import sys; sys.modules['av'] = None; from plate_nets import Watcher"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert 'watching cameras needs av: pip install "plate-nets[watch]"' in result.stderr
-
-
-def test_the_command_line_and_the_client_import_no_package_of_an_extra() -> None:
-    code = f"{CLIENT}; import sys; print(*sorted(set({EXTRAS!r}) & sys.modules.keys()))"
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert result.stdout == "\n"

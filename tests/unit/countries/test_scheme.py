@@ -18,47 +18,30 @@ RUSSIA = main_scheme()
 
 
 @pytest.mark.parametrize(
-    ("text", "names"),
+    ("lines", "text", "names"),
     [
-        ("B911TO150", "private"),
-        ("M076HM69", "private"),
-        ("AA12377", "taxi"),
-        ("AA123477", "taxi trailer"),
-        ("1234AA77", "military"),
-        ("A123477", "police"),
-        ("AA123A77", "transit"),
-        ("004T12377", "diplomatic"),
-        ("TAB12377", "export"),
-        ("123A77", "police trailer"),
-        ("A000BC77", ""),
-        ("A123BC00", ""),
-        ("A123BC012", ""),
-        ("1234AA777", ""),
-        ("A123BC7", ""),
-        ("D123BC77", ""),
-        ("", ""),
+        (1, "B911TO150", "private"),
+        (1, "M076HM69", "private"),
+        (1, "AA12377", "taxi"),
+        (1, "AA123477", "taxi trailer"),
+        (1, "1234AA77", "military"),
+        (1, "A123477", "police"),
+        (1, "AA123A77", "transit"),
+        (1, "004T12377", "diplomatic"),
+        (1, "TAB12377", "export"),
+        (1, "123A77", "police trailer"),
+        *((1, text, "") for text in ("A000BC77", "A123BC00", "A123BC012", "1234AA777", "A123BC7", "D123BC77", "")),
+        (2, "B911TO150", "square"),
+        (2, "1234AA77", "tractor motorcycle"),
+        (2, "1234A77", "police motorcycle"),
+        (2, "AA12377", ""),
     ],
 )
-def test_the_formats_of_russian_texts(text: str, names: str) -> None:
-    one = RUSSIA.by_lines[1]
-    assert " ".join(each.name for each in one.formats_of(text)) == names
-    assert one.is_plate(text) == bool(names)
-
-
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [
-        ("B911TO150", "square"),
-        ("1234AA77", "tractor motorcycle"),
-        ("1234A77", "police motorcycle"),
-        ("AA12377", ""),
-    ],
-)
-def test_the_formats_of_two_lines(text: str, names: str) -> None:
-    two = RUSSIA.by_lines[2]
-    assert " ".join(each.name for each in two.formats_of(text)) == names
-    assert walk(two, text) is not None if names else not two.is_plate(text)
-    assert two.by_lines[1].formats == () and two.sha256 == RUSSIA.sha256
+def test_the_formats_of_russian_texts(lines: int, text: str, names: str) -> None:
+    scheme = RUSSIA.by_lines[lines]
+    assert " ".join(each.name for each in scheme.formats_of(text)) == names
+    assert scheme.is_plate(text) == bool(names) and (not names or walk(scheme, text) is not None)
+    assert scheme.by_lines[3 - lines].formats == () and scheme.sha256 == RUSSIA.sha256
 
 
 def test_the_shape_gives_the_lines_if_a_country_has_only_long_plates() -> None:

@@ -120,12 +120,11 @@ def test_each_plate_with_a_text_is_read_in_each_cell_below_its_height(folder: Pa
     assert plate_height(photos[0][1][0]) == 16
 
 
-def test_a_plate_at_the_edge_of_the_photo_is_read(folder: Path) -> None:
+def test_a_plate_at_the_edge_of_the_photo_is_read(folder: Path, reader: LocalReader) -> None:
     row = "a.png,-20,20,40,36,A123BC77,-20,20,40,20,40,36,-20,36\n"
     (folder / "labels.csv").write_text("file,xmin,ymin,xmax,ymax,text,x1,y1,x2,y2,x3,y3,x4,y4\n" + row)
-    cut = LocalReader(threads=1).cut
     (cell,) = evaluate_degraded(
-        load_dataset(folder).photos(), cut, lambda _: [Reading("", "A123BC77", 0.1)], (12,), ("night",)
+        load_dataset(folder).photos(), reader.cut, lambda _: [Reading("", "A123BC77", 0.1)], (12,), ("night",)
     )
     assert len(cell.plates) == 1
 

@@ -285,9 +285,3 @@ def test_a_full_disk_is_reported_for_the_file_and_leaves_no_part_of_it(
     assert result.stderr.splitlines()[-1].startswith(f"plates: {small_disk.path}/x")
     assert result.stderr.endswith("No space left on device\n")
     assert not [each for each in small_disk.path.rglob("*") if each.is_file() and each.name != "filling"]
-
-
-def test_command_without_a_dataset(tmp_path: Path) -> None:
-    result = CliRunner().invoke(app, ["evaluate", str(tmp_path)])
-    assert result.exit_code != 0
-    assert "no such file" in result.output

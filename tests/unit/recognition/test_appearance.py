@@ -12,8 +12,9 @@ from plate_nets.countries.designs import CLASSES, DESIGNS, GROUNDS, UNKNOWN
 from plate_nets.recognition.appearance import LEAST_FAVOUR, Appearance, appearances
 from plate_nets.recognition.decoding import most_probable
 from plate_nets.recognition.schemes import SchemeDecoder, best_of
-from plate_nets.types import STEPS, Logits, Reading
+from plate_nets.types import Logits, Reading
 from tests.schemes import TESTLAND, make_testland, write_testland
+from tests.spelling import spell
 
 LATIN = load_scheme("latin")
 
@@ -30,14 +31,9 @@ def looking(ground: str = "white", **designs: float) -> Appearance:
     return Appearance(found, grounds)
 
 
-def spelt(*texts: str, sure: float = 12.0) -> Logits:
+def spelt(*texts: str) -> Logits:
     """Logits (1, 47, 18) of the Latin reader for several equally probable texts of the same length."""
-    logits = np.zeros((1, LATIN.classes, STEPS), np.float32)
-    for text in texts:
-        path = [step for symbol in text for step in (LATIN.index[symbol], LATIN.blank)]
-        path += [LATIN.blank] * (STEPS - len(path))
-        logits[0, path, np.arange(STEPS)] = sure
-    return logits
+    return np.asarray(np.max([spell(text, peak=12.0, scheme=LATIN) for text in texts], axis=0))
 
 
 def test_a_row_of_logits_becomes_the_appearance_of_a_plate() -> None:

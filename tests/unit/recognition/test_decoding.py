@@ -222,17 +222,11 @@ def test_logits_of_another_number_of_classes_are_refused() -> None:
 
 
 def test_another_scheme_reads_its_own_formats(tmp_path: Path) -> None:
+    """A digit is more probable where only a letter is allowed."""
     scheme = make_testland(tmp_path)
-    logits = np.full((2, scheme.classes, STEPS), -9, np.float32)
-    for row, text in zip(logits, ("DG1234", "1234ZWF"), strict=True):
-        for step in range(STEPS):
-            place, between = divmod(step, 2)
-            row[scheme.blank if between or place >= len(text) else scheme.index[text[place]], step] = 9
-    logits[0, scheme.index["6"], 2] = 9.5  # a digit where only a letter is allowed
-    assert [reading.text for reading in PlateDecoder(scheme, DecodingSettings(sure=0.5)).decode(logits)] == [
-        "DG1234",
-        "1234ZWF",
-    ]
+    logits = np.concatenate([spell("DG1234", doubts={1: ("6", 9.5)}, scheme=scheme), spell("1234ZWF", scheme=scheme)])
+    readings = PlateDecoder(scheme, DecodingSettings(sure=0.5)).decode(logits)
+    assert [reading.text for reading in readings] == ["DG1234", "1234ZWF"]
 
 
 def test_a_text_whose_probability_is_zero_as_a_number_is_none() -> None:

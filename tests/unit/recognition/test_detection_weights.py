@@ -53,8 +53,7 @@ def plate_free() -> list[Frame]:
     ]
 
 
-def test_no_sign_of_a_street_without_plates_gets_a_text() -> None:
-    reader = LocalReader(runtime="torch")
+def test_no_sign_of_a_street_without_plates_gets_a_text(reader: LocalReader) -> None:
     for seed in range(4):
         street = render_scene(main_scheme(), np.random.default_rng(seed), (640, 400), plates=0).frame
         assert [plate.reading.text for plate in reader.read(street) if plate.reading.text] == []

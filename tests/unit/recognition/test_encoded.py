@@ -14,6 +14,7 @@ from PIL.PngImagePlugin import PngInfo
 
 from plate_nets.common.errors import InputError, InputTooLarge
 from plate_nets.recognition.encoded import MAX_SCANNED_PIXELS, DamagedPicture, inspect
+from plate_nets.recognition.heif import check_heif
 from plate_nets.recognition.images import FORMATS, decode_image
 from plate_nets.recognition.reader import FrameLimits
 from tests.bombs import IDAT, IEND, IHDR, chunk, png
@@ -182,6 +183,8 @@ def test_every_format_is_turned_upright(kind: str, orientation: int) -> None:
     found = decode_image(encoded, LIMITS)
     assert found.shape == expected.shape
     assert np.abs(found.astype(int) - expected).max() <= {"JPEG": 3, "AVIF": 3}.get(kind, 0)
+    if kind == "HEIC":  # the container says the turn; that in EXIF does not count
+        assert check_heif(encoded)[1:] == (*found.shape[:2], 1)
 
 
 @pytest.mark.parametrize("encoded", PICTURES, ids=FORMATS)

@@ -110,11 +110,6 @@ def test_corners_are_those_of_the_upright_picture(reader: LocalReader, orientati
     assert reader.read(file.getvalue()) == reader.read(CAR)
 
 
-@pytest.mark.parametrize("code", [0, 1, -1], ids=["upside down", "mirrored", "turned about"])
-def test_a_mirrored_plate_gets_no_text(reader: LocalReader, code: int) -> None:
-    assert texts(reader.read(np.asarray(cv2.flip(CAR, code), np.uint8))) == set()
-
-
 @pytest.mark.parametrize("shift", [(-90, 0), (0, -72), (-60, -70), (170, 100)])
 def test_a_plate_cut_by_the_border_is_unread_or_right(reader: LocalReader, shift: tuple[int, int]) -> None:
     moved = warped(CAR, np.array([[1, 0, shift[0]], [0, 1, shift[1]], [0, 0, 1]], float))

@@ -106,13 +106,10 @@ def test_expand_and_clip() -> None:
 @pytest.mark.parametrize(
     "empty", [expand(NO_BOXES, 0.1), clip(NO_BOXES, (5, 5)), Letterbox((5, 5), 64).to_frame(NO_BOXES)]
 )
-def test_no_boxes_stay_no_boxes(empty: Boxes) -> None:
+def test_no_boxes_stay_no_boxes_and_give_no_crops(empty: Boxes) -> None:
     assert empty.shape == (0, 4)
     assert empty.dtype == np.float32
-
-
-def test_no_boxes_give_no_crops() -> None:
-    assert crop_plates(np.zeros((5, 5, 3), np.uint8), NO_BOXES, 0.1).shape == (0, 3, 24, 94)
+    assert crop_plates(np.zeros((5, 5, 3), np.uint8), empty, 0.1).shape == (0, 3, 24, 94)
 
 
 def test_a_crop_is_rgb_around_0() -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -55,10 +56,10 @@ class Chain:
         self.rectified: list[int] = []
         self.read: list[int] = []
 
-    def reader(self) -> PlateReader[Frame, Crops]:
-        return PlateReader(
-            self.detect, self.rectify, {"lprnet": self.recognise}, NumberDecoder(), split_rows, take_rows
-        )
+    def reader(self, **changes: Any) -> PlateReader[Frame, Crops]:
+        """A reader of these steps, some of them changed."""
+        steps = {"detect": self.detect, "rectify": self.rectify, "readers": {"lprnet": self.recognise}}
+        return PlateReader(**{**steps, "decoder": NumberDecoder(), "split": split_rows, "take": take_rows, **changes})
 
     def detect(self, frame: Frame, stages: Stages, vehicles: bool) -> Found:
         numbers = np.arange(self.count, dtype=np.float32)
@@ -86,9 +87,7 @@ def test_the_decoder_gets_the_lines_from_the_corners() -> None:
         crops = np.zeros((2, *CROP_DIMS), np.float32)
         return PlateCrops(crops, corners, crops[:1], crops), corners[:, :4], np.ones(2, np.float32), NO_VEHICLES
 
-    chain = Chain(2)
-    reader = PlateReader(detect, chain.rectify, {"lprnet": chain.recognise}, decoder, split_rows, take_rows)
-    reader.scene(FRAME)
+    Chain(2).reader(detect=detect, decoder=decoder).scene(FRAME)
     assert decoder.lines[0] == [1, 2]
 
 
@@ -128,8 +127,8 @@ def test_the_requested_countries_decide_whether_a_short_plate_has_one_line(
         cut = PlateCrops(crops, SHORT, crops + 1, crops)
         return cut, SHORT[:, [0, 1, 4, 5]] + 0.1, np.ones(1, np.float32), NO_VEHICLES
 
-    reader = PlateReader(
-        detect, lambda crops: crops, {"lprnet_latin": spell}, SchemeDecoder(asked), split_rows, take_rows
+    reader = Chain(1).reader(
+        detect=detect, rectify=np.copy, readers={"lprnet_latin": spell}, decoder=SchemeDecoder(asked)
     )
     (plate,) = reader.scene(FRAME, ReadOptions(evidence=True)).plates
     assert (plate.reading.text, plate.reading.scheme) == (text, country) and plate.reading.format
@@ -152,19 +151,15 @@ def test_a_plate_without_a_text_is_also_read_from_its_upright_crop(along_corners
         cut = PlateCrops(crops, corners, crops[:0], crops + 1)
         return cut, corners[:, [0, 1, 4, 5]] + 0.1, np.ones(1, np.float32), NO_VEHICLES
 
-    decoder = SchemeDecoder([russia])
-    reader = PlateReader(detect, lambda crops: crops, {"lprnet": spell}, decoder, split_rows, take_rows)
+    reader = Chain(1).reader(detect=detect, rectify=np.copy, readers={"lprnet": spell}, decoder=SchemeDecoder([russia]))
     (plate,) = reader.scene(FRAME).plates
     assert plate.reading.text == text
 
 
 def test_russias_plates_of_two_lines_are_not_read_as_one_line() -> None:
     chain = Chain(1)
-    reader = PlateReader(
-        chain.detect, chain.rectify, {"lprnet": chain.recognise}, NumberDecoder(), split_rows, take_rows
-    )
     crop = np.zeros((1, *CROP_DIMS), np.float32)
-    reader.read_crops(PlateCrops(crop, SHORT, crop, crop))
+    chain.reader().read_crops(PlateCrops(crop, SHORT, crop, crop))
     assert chain.read == [1]
 
 
@@ -177,16 +172,7 @@ def test_the_appearance_is_computed_for_several_schemes_or_on_request() -> None:
         logits[:, len(DESIGNS) + GROUNDS.index("black")] = 9
         return logits
 
-    chain = Chain(CHUNK + 1)
-    one = PlateReader(
-        chain.detect,
-        chain.rectify,
-        {"lprnet": chain.recognise},
-        NumberDecoder(),
-        split_rows,
-        take_rows,
-        country=look_at,
-    )
+    one = Chain(CHUNK + 1).reader(country=look_at)
     readings = [plate.reading for plate in one.scene(FRAME).plates]
     assert asked == [] and {reading.country + reading.ground for reading in readings} == {""}
     plates = one.scene(FRAME, ReadOptions(appearance=True)).plates
@@ -194,8 +180,8 @@ def test_the_appearance_is_computed_for_several_schemes_or_on_request() -> None:
     assert plates[0].ground_confidence > 0.99 and plates[0].country_confidence == 0
     silent = np.zeros((1, load_scheme("latin").classes, STEPS), np.float32)
     readers = {"lprnet": lambda crops: np.zeros((len(crops), 23, STEPS), np.float32), "lprnet_latin": lambda _: silent}
-    chain, decoder = Chain(1), SchemeDecoder(load_schemes("russia,turkey"))
-    several = PlateReader(chain.detect, chain.rectify, readers, decoder, split_rows, take_rows, country=look_at)
+    decoder = SchemeDecoder(load_schemes("russia,turkey"))
+    several = Chain(1).reader(readers=readers, decoder=decoder, country=look_at)
     asked.clear()
     assert [plate.ground for plate in several.scene(FRAME).plates] == ["black"] and asked == [1], "it is unread"
     plates = several.scene(FRAME, ReadOptions(schemes="turkey")).plates
@@ -220,9 +206,7 @@ def test_a_reader_is_only_asked_about_plates_that_may_be_of_its_countries() -> N
     russia, turkey = load_schemes("russia,turkey")
     readers = {"lprnet": partial(ask, russia), "lprnet_latin": partial(ask, turkey)}
     decoder = SchemeDecoder([russia, turkey])
-    reader = PlateReader(
-        Chain(len(texts)).detect, lambda crops: crops, readers, decoder, split_rows, take_rows, country=look_at
-    )
+    reader = Chain(len(texts)).reader(rectify=np.copy, readers=readers, decoder=decoder, country=look_at)
     plates = reader.scene(FRAME, ReadOptions(evidence=True)).plates
     assert tuple(plate.reading.text for plate in plates) == texts
     first = {name: sorted(set(numbers)) for name, numbers in asked.items()}
@@ -238,7 +222,7 @@ def test_vehicles_are_returned_if_requested() -> None:
         rows = np.array([[-100, -200, 200, 40, 0.75, 2]] if vehicles else NO_VEHICLES, np.float32)
         return *chain.detect(frame, stages, vehicles)[:3], rows
 
-    reader = PlateReader(detect, chain.rectify, {"lprnet": chain.recognise}, NumberDecoder(), split_rows, take_rows)
+    reader = chain.reader(detect=detect)
     (plate,) = reader.scene(FRAME).plates
     scene = reader.scene(FRAME, ReadOptions(vehicles=True))
     assert asked == [False, True] and plate.vehicle is None
@@ -255,8 +239,7 @@ def test_no_plate_stops_after_the_detector() -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "sizes"),
-    [(1, [1]), (CHUNK, [CHUNK]), (CHUNK + 1, [CHUNK, 1]), (200, [CHUNK] * 6 + [8])],
+    ("count", "sizes"), [(1, [1]), (CHUNK, [CHUNK]), (CHUNK + 1, [CHUNK, 1]), (200, [CHUNK] * 6 + [8])]
 )
 def test_many_plates_go_in_chunks(count: int, sizes: list[int]) -> None:
     chain = Chain(count)
@@ -280,12 +263,8 @@ def test_logits_stay_with_their_plates() -> None:
 
 
 def test_logits_that_are_not_as_many_as_crops_are_refused() -> None:
-    chain = Chain(3)
-    reader = PlateReader(
-        chain.detect, lambda crops: crops[:2], {"lprnet": chain.recognise}, NumberDecoder(), split_rows, take_rows
-    )
     with pytest.raises(ContractError, match="lprnet: expected the logits of 3 crops, got 2"):
-        reader.scene(FRAME)
+        Chain(3).reader(rectify=lambda crops: crops[:2]).scene(FRAME)
 
 
 @given(st.integers(0, 100), st.integers(1, 40))

@@ -7,17 +7,13 @@ from plate_nets.common.errors import InputError, SchemeError
 from plate_nets.countries import PlateScheme, load_scheme, load_schemes, main_scheme
 from plate_nets.recognition.schemes import SchemeDecoder, best_of, evidence_of
 from plate_nets.types import STEPS, Box, Logits, Plate, Reading
+from tests.spelling import spell
 
 RUSSIA, LATIN, UZBEKISTAN = main_scheme(), load_scheme("latin"), load_scheme("uzbekistan")
 
 
-def spelt(scheme: PlateScheme, text: str, sure: float = 12.0) -> Logits:
-    """Logits (1, C, 18) of a reader for a text."""
-    logits = np.zeros((1, scheme.classes, STEPS), np.float32)
-    path = [step for symbol in text for step in (scheme.index[symbol], scheme.blank)]
-    path += [scheme.blank] * (STEPS - len(path))
-    logits[0, path, np.arange(STEPS)] = sure
-    return logits
+def spelt(scheme: PlateScheme, text: str) -> Logits:
+    return spell(text, peak=12.0, scheme=scheme)
 
 
 def silent(scheme: PlateScheme) -> Logits:

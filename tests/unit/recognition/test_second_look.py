@@ -99,12 +99,7 @@ class Networks:
         return np.full((VARIANTS * len(crops), 3, 24, 94), 3, np.float32)
 
     def read(self, crops: Crops) -> Logits:
-        answers = {
-            1: spell("A123BC77"),
-            2: undecided("B126EK78", "B128EK78"),
-            3: spell("B126EK78"),
-            4: spell("77"),
-        }
+        answers = {1: spell("A123BC77"), 2: undecided("B126EK78", "B128EK78"), 3: spell("B126EK78"), 4: spell("77")}
         return np.concatenate([answers[int(number)] for number in crops[:, 0, 12, 40]])
 
 

@@ -7,12 +7,8 @@ from plate_nets.triton.backend.triton import Request, Response
 
 
 class TritonPythonModel:
-    """The class that Triton's Python backend instantiates, once per instance."""
-
     def initialize(self, args: Mapping[str, str]) -> None:
-        """Called once, before any request."""
         self._model = EnsembleCrops()
 
     def execute(self, requests: Sequence[Request]) -> list[Response]:
-        """Requests -> one response each, in order."""
         return [self._model.answer(request) for request in requests]

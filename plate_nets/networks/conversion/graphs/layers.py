@@ -37,7 +37,6 @@ class Weights:
 
     @property
     def name(self) -> str:
-        """The name of this part; empty for a whole network."""
         return self._prefix.removesuffix(".")
 
     def part(self, name: str | int) -> "Weights":
@@ -123,5 +122,4 @@ def reshape(x: Node, shape: tuple[int, ...]) -> Node:
 
 
 def transpose(x: Node, order: tuple[int, ...]) -> Node:
-    """Reorder the axes."""
     return opset.transpose(x, list(order))

@@ -21,9 +21,8 @@ def written(folder: Path, text: str, name: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
+HOSTILE: dict[str, list[tuple[str, str]]] = {
+    "yaml": [
         (LAUGHS, r"line 2: expected YAML: no aliases"),
         ("&a [*a]", r"line 1: expected YAML: no aliases"),
         ("a: &a {b: *a}", r"line 1: expected YAML: no aliases"),
@@ -38,11 +37,23 @@ def written(folder: Path, text: str, name: str) -> Path:
         ("a\0b", "special characters"),
         ("#" * (MAX_TEXT + 1), f"at most {MAX_TEXT} bytes"),
     ],
-)
-def test_hostile_yaml_is_refused(tmp_path: Path, text: str, says: str) -> None:
+    "toml": [
+        ("a = " + "[" * 5000, "levels"),
+        (" . ".join(["a"] * 100_000) + " = 1", "levels"),
+        ("a = [" + "1," * (MAX_VALUES + 1) + "]", "values"),
+        (".".join(['"\\""', "'b'"] * 50_000) + " = 1", "levels"),
+        ("a = 1\na = 2", "expected TOML in UTF-8"),
+        ("#" * (MAX_TEXT + 1), "bytes"),
+    ],
+}
+
+
+@pytest.mark.parametrize(("kind", "text", "says"), [(kind, *row) for kind, rows in HOSTILE.items() for row in rows])
+def test_a_hostile_document_is_refused(tmp_path: Path, kind: str, text: str, says: str) -> None:
+    path = written(tmp_path, text, f"document.{kind}")
     with pytest.raises(InputError, match=says) as caught:
-        read_yaml(written(tmp_path, text, "cameras.yaml"))
-    assert str(caught.value).startswith(str(tmp_path / "cameras.yaml"))
+        (read_yaml if kind == "yaml" else read_toml)(path)
+    assert str(caught.value).startswith(str(path))
 
 
 def test_plain_yaml_is_read_as_before(tmp_path: Path) -> None:
@@ -51,23 +62,6 @@ def test_plain_yaml_is_read_as_before(tmp_path: Path) -> None:
         "time": "1:30.5",
     }
     assert read_yaml(written(tmp_path, "\ufeffa: [1, {b: null}]\nc: 2026-01-02\n", "a.yaml"))["a"] == [1, {"b": None}]
-
-
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("a = " + "[" * 5000, "levels"),
-        (" . ".join(["a"] * 100_000) + " = 1", "levels"),
-        ("a = [" + "1," * (MAX_VALUES + 1) + "]", "values"),
-        (".".join(['"\\""', "'b'"] * 50_000) + " = 1", "levels"),
-        ("a = 1\na = 2", "expected TOML in UTF-8"),
-        ("#" * (MAX_TEXT + 1), "bytes"),
-    ],
-)
-def test_hostile_toml_is_refused(tmp_path: Path, text: str, says: str) -> None:
-    with pytest.raises(InputError, match=says) as caught:
-        read_toml(written(tmp_path, text, "scheme.toml"))
-    assert str(caught.value).startswith(str(tmp_path / "scheme.toml"))
 
 
 def test_a_row_is_text_in_every_column(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ import io
 import json
 import logging
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -26,13 +25,6 @@ from tests.waiting import eventually
 
 pytestmark = pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")
 PICTURE = b"\xff\xd8 a picture"
-
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    receiver = Receiver()
-    yield receiver
-    receiver.close()
 
 
 def url(receiver: Receiver) -> str:

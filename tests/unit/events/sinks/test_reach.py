@@ -1,4 +1,4 @@
-"""Files that move, disks that fill, processes that are killed, again and again: no event is lost."""
+"""Absent receivers, moved files, full disks and `kill -9`, again and again: no event is lost or comes twice by key."""
 
 import csv
 import json
@@ -14,19 +14,20 @@ import pytest
 
 from tests.disk import SmallDisk, small_disk
 from tests.events import event
+from tests.receiver import Receiver
 from tests.waiting import eventually
 
 _RECORDS = """
 import itertools, sys, time
 from pathlib import Path
 from plate_nets.events.sinks.recorder import Recorder
-from plate_nets.events.sinks.settings import CsvSettings, JsonlSettings, SqliteSettings
+from plate_nets.events.sinks.settings import CsvSettings, JsonlSettings, SqliteSettings, WebhookSettings
 from tests.events import event
 
-disk, first = Path(sys.argv[1]), int(sys.argv[2])
+disk, first, url = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 kinds = {"jsonl": JsonlSettings, "csv": CsvSettings, "sqlite": SqliteSettings}
 sinks = [kind(path=disk / f"events.{name}") for name, kind in kinds.items()]
-recorder = Recorder(Path("outbox.sqlite"), sinks, lambda line: print(line, flush=True))
+recorder = Recorder(Path("outbox.sqlite"), [*sinks, WebhookSettings(url=url)], lambda line: print(line, flush=True))
 with open("keys", "a") as keys:
     for number in itertools.count(first):
         if Path("stop").exists():
@@ -44,11 +45,12 @@ _NAMES = ("events.jsonl", "events.csv", "events.sqlite")
 
 
 class Recording:
-    """A process that records events to three kinds of file on a disk, and can be restarted."""
+    """A process that records events to three kinds of file on a disk and to a receiver, and can be restarted."""
 
-    def __init__(self, folder: Path, disk: SmallDisk) -> None:
+    def __init__(self, folder: Path, disk: SmallDisk, url: str) -> None:
         self._folder = folder
         self._disk = disk
+        self._url = url
         self._keys = folder / "keys"
         self._kept = folder / "kept"
         self._kept.mkdir()
@@ -100,54 +102,69 @@ class Recording:
 
     def _begin(self) -> None:
         self._begun += 1
-        arguments = [sys.executable, "-c", _RECORDS, str(self._disk.path), str(self._begun * 1_000_000)]
+        arguments = [sys.executable, "-c", _RECORDS, str(self._disk.path), str(self._begun * 1_000_000), self._url]
         with (self._folder / "said").open("a") as said:
             self._process = subprocess.Popen(arguments, cwd=self._folder, stdout=said, stderr=said)
 
 
 @pytest.fixture
-def recording(tmp_path: Path) -> Iterator[Recording]:
+def recording(tmp_path: Path, receiver: Receiver) -> Iterator[Recording]:
+    """Its receiver is away at first."""
+    receiver.close()
     with small_disk(tmp_path / "disk", 256) as disk:
-        recording = Recording(tmp_path, disk)
+        recording = Recording(tmp_path, disk, receiver.url)
         yield recording
         recording.close()
 
 
-def of_lines(path: Path) -> set[str]:
-    found = set()
+def of_lines(path: Path) -> list[str]:
+    found = []
     for line in path.read_text(encoding="utf-8").splitlines():
         with suppress(json.JSONDecodeError):  # torn by a kill, and moved before anyone read it
             each = json.loads(line)
-            found.add(f"{each['id']}-{each['revision']}")
+            found.append(f"{each['id']}-{each['revision']}")
     return found
 
 
-def of_table(path: Path) -> set[str]:
+def of_table(path: Path) -> list[str]:
     with path.open(encoding="utf-8", newline="") as file:
-        return {f"{row['id']}-{row['revision']}" for row in csv.DictReader(file)}
+        return [f"{row['id']}-{row['revision']}" for row in csv.DictReader(file)]
 
 
-def of_store(path: Path) -> set[str]:
+def of_store(path: Path) -> list[str]:
     with closing(sqlite3.connect(path)) as database:
         assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-        return {key for (key,) in database.execute("SELECT id || '-' || revision FROM events")}
+        stored = [key for (key,) in database.execute("SELECT id || '-' || revision FROM events ORDER BY sequence")]
+    assert len(stored) == len(set(stored)), "a store has each once, whatever came twice"
+    return stored
 
 
 @pytest.mark.parametrize(
     "times", [3, pytest.param(100, marks=[pytest.mark.soak, pytest.mark.timeout(7200)])], ids=["short", "100_times"]
 )
-def test_nothing_is_lost(recording: Recording, tmp_path: Path, times: int, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_is_lost(
+    recording: Recording, receiver: Receiver, tmp_path: Path, times: int, capsys: pytest.CaptureFixture[str]
+) -> None:
     blows: list[Callable[[], None]] = [recording.move, recording.fill, recording.kill]
-    for blow in blows * times:
+    for blow in blows:
         recording.go_on()
         blow()
-    recording.go_on()
-    recording.end()
-    keys = recording.keys()
-    lost = {}
+    with closing(Receiver(receiver.port)) as back:
+        for blow in blows * (times - 1):
+            recording.go_on()
+            blow()
+        recording.go_on()
+        recording.end()
+        keys = recording.keys()
+        found = {"webhook": [[each.headers["webhook-id"] for each in back.wait(len(keys))]]}
+        bodies = {(each.headers["webhook-id"], each.body) for each in back.received}
     for name, read in zip(_NAMES, (of_lines, of_table, of_store), strict=True):
-        lost[name] = set(keys) - set().union(*map(read, tmp_path.rglob(f"*{name}")))
+        found[name] = [read(path) for path in tmp_path.rglob(f"*{name}")]
+    lost = {name: len(set(keys) - set().union(*parts)) for name, parts in found.items()}
     with capsys.disabled():
-        sys.stdout.write(f"\n{len(keys)} events, {times} times moved, full and killed, lost: ")
-        sys.stdout.write(f"{ {name: len(missing) for name, missing in lost.items()} }\n")
+        sys.stdout.write(f"\n{len(keys)} events, {times} times moved, full and killed, lost: {lost}\n")
     assert not any(lost.values())
+    for part in (part for parts in found.values() for part in parts):
+        once = list(dict.fromkeys(part))
+        assert once == sorted(once), "the order of the camera"
+    assert len(bodies) == len({key for key, _ in bodies}), "a key is of one record"

@@ -1,6 +1,5 @@
 """The event store: one row per car, fast over a million rows."""
 
-import json
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -205,9 +204,3 @@ def test_a_store_of_another_version_is_refused(path: Path) -> None:
     database.close()
     with pytest.raises(InputError, match=r"event store: expected version 1, got 7; choose another file$"):
         SqliteSink(path)
-
-
-def test_a_document_is_the_whole_event(sink: SqliteSink, path: Path) -> None:
-    sink.send(records(event(0)))
-    ((document,),) = rows(path, "SELECT document FROM events")
-    assert PlateEvent.from_dict(json.loads(str(document))) == event(0)

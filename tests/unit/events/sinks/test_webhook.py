@@ -5,12 +5,11 @@ import gzip
 import hashlib
 import hmac
 import json
-import os
 import queue
 import resource
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -26,13 +25,6 @@ from plate_nets.events.sinks.webhook import WebhookSink
 from tests.events import event
 from tests.receiver import Receiver
 from tests.unit.events.sinks.conftest import Answer
-
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    receiver = Receiver()
-    yield receiver
-    receiver.close()
 
 
 def record(number: int = 0) -> Record:
@@ -173,21 +165,8 @@ def test_a_redirect_is_named_and_not_followed(receiver: Receiver, code: int, loc
     assert not any(secret in text for secret in ("crt", "s3cret", "pw@"))
 
 
-@pytest.fixture
-def proxied(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Makes this the proxy of the environment, whatever was before."""
-
-    def use(url: str) -> None:
-        for name in [*os.environ]:
-            if name.lower().endswith("_proxy"):
-                monkeypatch.delenv(name)
-        monkeypatch.setenv("http_proxy", url)
-
-    return use
-
-
 def test_a_receiver_on_this_machine_is_reached_without_a_proxy(
-    receiver: Receiver, proxied: Callable[[str], None]
+    receiver: Receiver, proxied: Callable[..., None]
 ) -> None:
     proxied("http://127.0.0.1:9")
     for host in ("127.0.0.1", "localhost"):
@@ -210,7 +189,7 @@ def hangs(connection: socket.socket) -> None:
     [(proxy_error, "answered 502 Bad Gateway"), (hangs, "no answer within 1 s"), (None, "no answer")],
 )
 def test_a_failing_proxy_is_named(
-    hostile: Callable[[Answer], int], proxied: Callable[[str], None], answer: Answer | None, said: str
+    hostile: Callable[[Answer], int], proxied: Callable[..., None], answer: Answer | None, said: str
 ) -> None:
     port = hostile(answer) if answer else 9
     proxied(f"http://ann:s3cret@127.0.0.1:{port}")

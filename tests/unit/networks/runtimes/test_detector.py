@@ -30,6 +30,11 @@ def file_of(repository: Path, name: str) -> Path:
 
 
 @pytest.fixture(scope="module")
+def network(model_repository: Path) -> OpenVINODetector:
+    return OpenVINODetector(file_of(model_repository, YOLO.name), 1, "float32")
+
+
+@pytest.fixture(scope="module")
 def pictures() -> NDArray[np.uint8]:
     return scene()
 
@@ -40,18 +45,18 @@ def expected(pictures: NDArray[np.uint8]) -> NDArray[np.float32]:
 
 
 def test_with_all_rows_the_detector_equals_the_network(
-    model_repository: Path, pictures: NDArray[np.uint8], expected: NDArray[np.float32]
+    network: OpenVINODetector, pictures: NDArray[np.uint8], expected: NDArray[np.float32]
 ) -> None:
-    found = OpenVINODetector(file_of(model_repository, YOLO.name), 1, "float32")(pictures, least=0.0)
+    found = network(pictures, least=0.0)
     assert found.shape == expected.shape
     np.testing.assert_allclose(np.sort(found[0], axis=0), np.sort(expected[0], axis=0), atol=1e-2)
     np.testing.assert_allclose(found[0].sum(axis=0), expected[0].sum(axis=0), rtol=1e-4)
 
 
 def test_rows_that_cannot_be_a_plate_are_left_out(
-    model_repository: Path, pictures: NDArray[np.uint8], expected: NDArray[np.float32]
+    network: OpenVINODetector, pictures: NDArray[np.uint8], expected: NDArray[np.float32]
 ) -> None:
-    found = OpenVINODetector(file_of(model_repository, YOLO.name), 1, "float32")(pictures)
+    found = network(pictures)
     likely = expected[0][expected[0, :, 4] >= NEGLIGIBLE]
     assert abs(len(likely) - found.shape[1]) <= 2  # at the border
     assert 0 < found.shape[1] < expected.shape[1] / 10
@@ -59,9 +64,8 @@ def test_rows_that_cannot_be_a_plate_are_left_out(
 
 
 @pytest.mark.parametrize("hw", [(32, 32), (640, 96)])
-def test_pictures_of_any_size(model_repository: Path, hw: tuple[int, int]) -> None:
-    picture = np.full((1, *hw, 3), 90, np.uint8)
-    found = OpenVINODetector(file_of(model_repository, YOLO.name), 1, "float32")(picture, least=0.0)
+def test_pictures_of_any_size(network: OpenVINODetector, hw: tuple[int, int]) -> None:
+    found = network(np.full((1, *hw, 3), 90, np.uint8), least=0.0)
     assert found.shape == (1, 3 * sum(hw[0] * hw[1] // stride**2 for stride in (8, 16, 32)), 6)
     assert found.dtype == np.float32
 

@@ -127,12 +127,9 @@ def test_weights_that_do_not_agree_stay_in_float32(model_repository: Path, monke
 @pytest.mark.parametrize("instructions", ["AVX512_CORE_VNNI", "AVX2"])
 @pytest.mark.parametrize("name", sorted(CANDIDATES))
 def test_bfloat16_is_not_used_if_it_is_emulated(model_repository: Path, instructions: str, name: str) -> None:
-    code = "; ".join(
-        (
-            "from pathlib import Path",
-            "from plate_nets.networks.runtimes.precision import choose",
-            f"print(choose({name!r}, Path({str(file_of(model_repository, name))!r})).precision)",
-        )
+    code = (
+        "from pathlib import Path; from plate_nets.networks.runtimes.precision import choose; "
+        f"print(choose({name!r}, Path({str(file_of(model_repository, name))!r})).precision)"
     )
     environ = {**os.environ, PRECISION_VARIABLE: precision.AUTO, "ONEDNN_MAX_CPU_ISA": instructions}
     done = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=False)

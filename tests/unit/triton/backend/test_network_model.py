@@ -153,10 +153,7 @@ def test_a_failing_network_hides_its_traceback(
 
     set_network(model, fail)
     responses = model.execute([request(crops(1)), request(np.zeros((1, 1), np.float32))])
-    assert [each.error().code() for each in responses] == [
-        triton.TritonError.INTERNAL,
-        triton.TritonError.INVALID_ARG,
-    ]
+    assert [each.error().code() for each in responses] == [triton.TritonError.INTERNAL, triton.TritonError.INVALID_ARG]
     assert responses[0].error().message() == "PLATES_INTERNAL: unexpected RuntimeError; see the server's log"
     assert "secret" in triton.Logger.lines[0]
 

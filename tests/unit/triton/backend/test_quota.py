@@ -32,7 +32,7 @@ def machine(tmp_path: Path, cgroup: str, mounts: str, files: dict[str, str]) -> 
 V2 = "30 23 0:26 / {} rw,nosuid - cgroup2 cgroup2 rw\n"
 V1 = "36 30 0:31 ROOT {}/cpu,cpuacct ro,nosuid - cgroup cgroup rw,cpu,cpuacct\n"
 MEMORY = "37 30 0:32 / {}/memory ro - cgroup cgroup rw,memory\n"
-V1_FILES = {"cpu.cfs_quota_us": "300000\n", "cpu.cfs_period_us": "100000\n"}
+V1_FILES = {"cpu,cpuacct/cpu.cfs_quota_us": "300000\n", "cpu,cpuacct/cpu.cfs_period_us": "100000\n"}
 
 
 @pytest.mark.parametrize(
@@ -45,17 +45,12 @@ V1_FILES = {"cpu.cfs_quota_us": "300000\n", "cpu.cfs_period_us": "100000\n"}
         ("0::/a/b\n", V2, {"a/cpu.max": "300000 100000\n", "a/b/cpu.max": "max 100000\n"}, 3),
         ("0::/a/b\n", V2, {"a/cpu.max": "max 100000\n", "a/b/cpu.max": "400000 100000\n"}, 4),
         ("0::/../other\n", V2, {"cpu.max": "500000 100000\n"}, 5),
-        (
-            "4:cpu,cpuacct:/\n",
-            V1.replace("ROOT", "/"),
-            {f"cpu,cpuacct/{name}": text for name, text in V1_FILES.items()},
-            3,
-        ),
+        ("4:cpu,cpuacct:/\n", V1.replace("ROOT", "/"), V1_FILES, 3),
         # a container without its own namespace: the path is the host's, and the mount starts there
         (
             "3:memory:/docker/7\n4:cpu,cpuacct:/docker/7\n",
             MEMORY + V1.replace("ROOT", "/docker/7"),
-            {f"cpu,cpuacct/{name}": text for name, text in V1_FILES.items()},
+            V1_FILES,
             3,
         ),
         ("4:cpu,cpuacct:/\n", V1.replace("ROOT", "/"), {"cpu,cpuacct/cpu.cfs_quota_us": "-1\n"}, CORES),

@@ -49,41 +49,27 @@ def checks(watch: GrowthWatch, taker: Taker, count: int) -> list[dict[str, int]]
     return [watch.check({taker.process.pid: "stn"}) for _ in range(count)]
 
 
-def test_only_lasting_growth_counts(taker: Taker) -> None:
-    watch = GrowthWatch(20 * MEGABYTE)
-    assert checks(watch, taker, 2 * CHECKS) == [{}] * 2 * CHECKS
-    taker.take(40)
-    *before, (last) = checks(watch, taker, CHECKS)
-    assert before == [{}] * (CHECKS - 1)
-    assert 35 * MEGABYTE < last["stn"] < 45 * MEGABYTE
-    assert checks(watch, taker, 2 * CHECKS) == [{}] * 2 * CHECKS, "named once"
-
-
-def test_a_short_peak_of_memory_is_not_growth(taker: Taker) -> None:
-    watch = GrowthWatch(20 * MEGABYTE)
-    checks(watch, taker, CHECKS)
-    for _ in range(3):
-        taker.take(40)
-        assert checks(watch, taker, CHECKS - 1) == [{}] * (CHECKS - 1)
-        taker.take(1)
-        assert checks(watch, taker, 1) == [{}]
-
-
-def test_memory_needed_from_the_start_is_not_growth(taker: Taker) -> None:
-    watch = GrowthWatch(20 * MEGABYTE)
-    taker.take(40)
-    checks(watch, taker, 1)
-    taker.take(1)
-    checks(watch, taker, CHECKS)
-    taker.take(50)
-    assert checks(watch, taker, 2 * CHECKS) == [{}] * 2 * CHECKS
-
-
-def test_growth_may_be_unlimited(taker: Taker) -> None:
-    watch = GrowthWatch(0)
-    checks(watch, taker, CHECKS)
-    taker.take(40)
-    assert checks(watch, taker, CHECKS) == [{}] * CHECKS
+@pytest.mark.parametrize(
+    ("limit", "steps", "named"),
+    [
+        (20, [(1, 2 * CHECKS), (40, 3 * CHECKS)], {3 * CHECKS: 40}),
+        (20, [(1, CHECKS), *[(40, CHECKS - 1), (1, 1)] * 3], {}),
+        (20, [(40, 1), (1, CHECKS), (50, 2 * CHECKS)], {}),
+        (20, [(1, 1), (120, 2 * CHECKS)], {2 * CHECKS: 60}),
+        (0, [(1, CHECKS), (40, CHECKS)], {}),
+    ],
+    ids=["lasting", "short peaks", "needed from the start", "far too much at the start", "unlimited"],
+)
+def test_only_lasting_growth_is_named_once(
+    taker: Taker, limit: int, steps: list[tuple[int, int]], named: dict[int, int]
+) -> None:
+    """Each step takes so many MB for so many checks; the growth is named by the check with this number."""
+    watch, found = GrowthWatch(limit * MEGABYTE), list[dict[str, int]]()
+    for megabytes, count in steps:
+        taker.take(megabytes)
+        found += checks(watch, taker, count)
+    grown = {number: each["stn"] / MEGABYTE for number, each in enumerate(found, start=1) if each}
+    assert grown == pytest.approx(named, abs=5)
 
 
 def test_a_process_that_ended_is_not_a_fault(taker: Taker) -> None:
@@ -92,10 +78,3 @@ def test_a_process_that_ended_is_not_a_fault(taker: Taker) -> None:
     taker.process.wait()
     assert not psutil.pid_exists(taker.process.pid)
     assert checks(watch, taker, 1) == [{}]
-
-
-def test_far_too_much_memory_at_the_start_counts_as_growth(taker: Taker) -> None:
-    watch = GrowthWatch(20 * MEGABYTE)
-    assert checks(watch, taker, 1) == [{}]
-    taker.take(120)
-    assert any(checks(watch, taker, 2 * CHECKS))

@@ -23,13 +23,6 @@ def test_a_model_is_loaded_by_its_config_with_another_generation() -> None:
     assert first == second == CONFIG
 
 
-def test_a_load_that_is_refused() -> None:
-    with stub_server() as stub:
-        stub.fault = (400, "INVALID_ARGUMENT", "failed to load 'double'")
-        with pytest.raises(ServerError, match=f"^{stub.http_url}: failed to load 'double'"):
-            heal(stub.http_url, KEY, "double", 60)
-
-
 def test_a_load_that_takes_too_long() -> None:
     with stub_server() as stub:
         stub.pause = 0.5

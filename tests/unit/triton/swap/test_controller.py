@@ -19,13 +19,6 @@ def test_the_controller_loads_and_reports_versions_and_their_answers(protocol: s
         assert all(KEY in each.headers.values() for each in stub.asked)
 
 
-def test_a_refused_model_load_is_not_reported_as_a_picture_error() -> None:
-    with stub_server() as stub, Controller(stub.http_url) as controller:
-        stub.fault = (400, "INVALID_ARGUMENT", "failed to load 'double'")
-        with pytest.raises(ServerError, match=f"^{stub.http_url}: failed to load 'double'"):
-            controller.load("double")
-
-
 @pytest.mark.parametrize(("key", "value"), [("version", "3\x1b[2J"), ("version", [3]), ("name", None)])
 def test_an_answer_of_another_server_is_reported_in_one_line(
     monkeypatch: pytest.MonkeyPatch, key: str, value: object

@@ -10,9 +10,7 @@ class TritonPythonModel:
     """The class that Triton's Python backend instantiates, once per instance."""
 
     def initialize(self, args: Mapping[str, str]) -> None:
-        """Called once, before any request."""
         self._model = TorchScriptModel(args)
 
     def execute(self, requests: Sequence[Request]) -> list[Response]:
-        """Requests -> one response each, in order."""
         return self._model.execute(requests)
