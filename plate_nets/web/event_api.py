@@ -54,12 +54,14 @@ async def find_events(store: TheStore, wanted: Annotated[Page, Query()]) -> JSON
 @router.get("/stream", response_class=Response, responses=bodies.gives("text/event-stream"))
 async def stream_events(
     tail: TheTail,
+    store: TheStore,
     access: TheAccess,
     last_event_id: Annotated[str, Header(description="resumes a broken stream")] = "",
 ) -> Response:
     """Stream new events."""
     tail.check_room()
-    after = int(last_event_id) if last_event_id.isdecimal() and len(last_event_id) < 19 else None
+    resumes = last_event_id.isdecimal() and len(last_event_id) < 19
+    after = int(last_event_id) if resumes else await asyncio.to_thread(store.last_sequence)  # before it is answered
     return EventSourceResponse(tail.events(after), ping=_PING, send_timeout=access.settings.idle)
 
 

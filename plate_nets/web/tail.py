@@ -39,19 +39,18 @@ class EventTail:
         if len(self._readers) >= self._max_readers:
             raise ServerOverloaded(f"streams: at most {self._max_readers} at once are allowed; try again later")
 
-    async def events(self, after: int | None) -> AsyncIterator[dict[str, str]]:
-        """Server-sent events from now on, or after a sequence number; ends for a reader that is too slow."""
+    async def events(self, after: int) -> AsyncIterator[dict[str, str]]:
+        """Server-sent events after a sequence number; ends for a reader that is too slow."""
         reader: Reader = asyncio.Queue(_HELD)
         self._readers.add(reader)
         try:
-            newest = await asyncio.to_thread(self._store.last_sequence)
-            reached = newest if after is None else after
+            newest, reached = await asyncio.to_thread(self._store.last_sequence), after
             if self._thread is None:
                 self._reached = newest
                 self._loop = asyncio.get_running_loop()
                 self._thread = LastingThread("events", self._send_new, ending=self._ending)
                 self._thread.start()
-            while after is not None:
+            while True:
                 reached, missed = await asyncio.to_thread(self._store.since, reached)
                 for sequence, event in missed:
                     yield _message(sequence, event)

@@ -3,7 +3,6 @@
 import csv
 import importlib
 import json
-from _thread import interrupt_main
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -15,6 +14,7 @@ from typer.testing import CliRunner
 
 from plate_nets.cli import app
 from plate_nets.cli.compare import TOKEN_VARIABLE
+from plate_nets.evaluation.other_reader import OtherPlate, OtherReader
 from plate_nets.recognition.local import LocalReader
 from tests.frames import Placed, compose, encode
 from tests.local_http import LocalHttp, QuietHandler
@@ -31,16 +31,12 @@ class Other(QuietHandler):
 
     tokens: ClassVar[list[str | None]] = []
     asked: ClassVar[int] = 0
-    interrupts: ClassVar[bool] = False
-    """Whether somebody presses Ctrl-C while it answers the second picture."""
 
     def do_POST(self) -> None:
         upload = self.rfile.read(int(self.headers["Content-Length"]))
         assert b'name="upload"' in upload
         kind, text = type(self), TOLD[type(self).asked % len(TOLD)]
         kind.asked += 1
-        if kind.interrupts and kind.asked == 2:
-            interrupt_main()
         kind.tokens.append(self.headers["Authorization"])
         answer: Any = {
             "/v1/plate-reader/": {"results": [{"plate": text, "score": 0.9, "box": PLACE}] if text else []},
@@ -134,7 +130,14 @@ def test_a_reader_that_does_not_answer_ends_the_comparison(address: str, said: s
 
 
 def test_ctrl_c_ends_a_comparison_with_a_page(other: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Other, "interrupts", True)
+    read = OtherReader.read
+
+    def interrupted(other: OtherReader, encoded: bytes) -> list[OtherPlate]:
+        if Other.asked == 1:
+            raise KeyboardInterrupt
+        return read(other, encoded)
+
+    monkeypatch.setattr(OtherReader, "read", interrupted)
     result = CliRunner().invoke(app, ["compare", "photos", "--local", "--with", other])
     assert result.exit_code == 130
     assert result.stdout.splitlines()[-1] == "comparison/index.html" and Path("comparison/index.html").is_file()
