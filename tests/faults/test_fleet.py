@@ -79,7 +79,7 @@ def test_the_calls_are_shared(servers: list[Serve]) -> None:
     """Not evenly: of two servers, each has as many calls in flight, so the quicker one answers more."""
     with calling(servers, pause=0) as callers:
         before = [frames(serve) for serve in servers]
-        for _ in range(5):
+        for _ in range(10):
             callers.all_answered()
         own = [frames(serve) - then for serve, then in zip(servers, before, strict=True)]
     assert min(own) >= sum(own) / 5, own
