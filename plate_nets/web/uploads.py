@@ -285,7 +285,7 @@ async def read_form(request: Request, files: int, field: int, turns: asyncio.Loc
     if charset not in _UTF_8:
         raise InputError(f"body: expected a form in UTF-8, got one in {charset[:80]}")
     boundary = parameters.get(b"boundary", b"")
-    sliced = Request(request.scope, in_slices(_unpadded(request.receive, boundary), turns))
+    sliced = Request(request.scope, in_slices(_delimited(request.receive, boundary), turns))
     try:
         if kind == _URL_ENCODED:
             yield await _read_fields(sliced, max(files, _FIELDS), field)
@@ -326,19 +326,23 @@ def in_slices(receive: Receive, turns: asyncio.Lock) -> Receive:
     return next_slice
 
 
-def _unpadded(receive: Receive, boundary: bytes) -> Receive:
-    """Raise InputError for many blanks after a boundary, which RFC 2046 allows: the parser skips each by itself."""
+def _delimited(receive: Receive, boundary: bytes) -> Receive:
+    """Raise InputError for a line that begins with the boundary and goes on, which RFC 2046 forbids.
+
+    The parser would take each byte of such a line by itself, and each of many blanks, which the RFC allows.
+    """
     if not boundary:
         return receive
-    padded = re.compile(re.escape(b"--" + boundary) + rb"[ \t]{%d}" % _PADDING)
-    before = b""
+    end = rb"--|[ \t]{0,%d}\r\n" % (_PADDING - 1)
+    longer = re.compile(rb"\r\n--%b(?!%b)(?=[\s\S]{%d})" % (re.escape(boundary), end, _PADDING + 1))
+    before = b"\r\n"
 
     async def checked() -> Message:
         nonlocal before
         message = await receive()
         window = before + message.get("body", b"")
-        if padded.search(window):
-            raise InputError(f"body: expected fewer than {_PADDING} blanks after a boundary, got more")
+        if longer.search(window):
+            raise InputError(f"body: expected a line to end after its boundary and fewer than {_PADDING} blanks")
         before = window[-_TYPE - _PADDING :]
         return message
 

@@ -94,10 +94,18 @@ TYPE = "multipart/form-data; boundary=x"
 
 
 @pytest.mark.parametrize("size", [1, 7, 1000])
-def test_many_blanks_after_a_boundary_are_refused(size: int) -> None:
-    text = PART % b"a" + b" " * 80 + b"--\r\n"
-    with pytest.raises(InputError, match="fewer than 80 blanks after a boundary"):
+@pytest.mark.parametrize("after", [b" " * 80 + b"--\r\n", b"x", b"-a", b"\n", b"\ra"])
+def test_a_line_that_goes_on_after_its_boundary_is_refused(size: int, after: bytes) -> None:
+    text = PART % b"a" + after + b"a" * 100
+    with pytest.raises(InputError, match="to end after its boundary and fewer than 80 blanks"):
         asyncio.run(form_of(TYPE, *(text[at : at + size] for at in range(0, len(text), size))))
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_blanks_after_a_boundary_and_what_resembles_one_are_allowed(size: int) -> None:
+    text = PART % b"a--xx\r\n--y" + b" " * 79 + PART.removeprefix(b"--x") % b"b" + b"--\r\n"
+    form = asyncio.run(form_of(TYPE, *(text[at : at + size] for at in range(0, len(text), size))))
+    assert form.getlist("upload") == ["a--xx\r\n--y", "b"]
 
 
 def test_blanks_in_a_field_are_kept() -> None:
