@@ -22,7 +22,7 @@ from tests.commands import invoke
 from training.__main__ import main
 from training.checkpoint import TrainingState
 from training.corners.samples import Samples, drawn_source, load_sources, make_windows, replaced
-from training.corners.trainer import CornerTrainer, corner_loss, corner_state, errors_on, load_corners
+from training.corners.trainer import CornerTrainer, corner_loss, corner_state, errors_of, found_by, load_corners
 from training.loop import Budget
 from training.real import Example
 from training.recipe.recipe import CornerMixture
@@ -150,7 +150,8 @@ def test_a_recipe_trains_the_corners_and_the_head_and_measures(tmp_path: Path, d
     assert "windows" in said["plate head"]
     assert RANGES in said
     NETWORKS["corners"].load(main_scheme(), weights)
-    assert "<td>two<td>4<td>" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8").replace("\n", "")
+    report = (tmp_path / "run" / "report.html").read_text(encoding="utf-8").replace("\n", "")
+    assert "<td>two<td>4<td>" in report and report.count(" heights</figcaption>") >= 4
 
 
 def test_errors_are_shares_of_the_height() -> None:
@@ -160,7 +161,8 @@ def test_errors_are_shares_of_the_height() -> None:
 
 
 def test_the_validation_measures_four_corners_of_each_plate(dataset: Path) -> None:
-    assert errors_on(corner_state(CPU).average, load_corners(examples(dataset))).shape == (4, 4)
+    known = load_corners(examples(dataset))
+    assert errors_of(found_by(corner_state(CPU).average, known), known).shape == (4, 4)
 
 
 def test_straightened_crops_for_the_reader() -> None:

@@ -191,3 +191,4 @@ def test_a_recipe_trains_the_detector_from_photos_and_drawings(tmp_path: Path) -
     assert not torch.equal(learnt.out4.cv1.conv.weight, begun.out4.cv1.conv.weight)
     report = (out / "report.html").read_text(encoding="utf-8")
     assert "<td>others<td>6<td>" in report and "<td>photos<td>" in report
+    assert report.count(" px high</figcaption>") >= 6, "nothing is found, so all plates are shown"

@@ -66,7 +66,7 @@ class CornerTrainer(Trainer[TrainingState[CornerNet], Batch, Sequence[LabelledCo
         return corner_loss(points, weights, error, corners, heights)
 
     def figures(self, known: Sequence[LabelledCorners]) -> dict[str, float]:
-        errors = errors_on(self.state.average, known)
+        errors = errors_of(found_by(self.state.average, known), known)
         half, most = np.quantile(errors, (0.5, 0.95)).tolist()
         return {"median": half, "95 %": most, "mean": float(errors.clip(max=0.5).mean())}
 
@@ -109,8 +109,13 @@ def load_corners(examples: Iterable[Example]) -> list[LabelledCorners]:
     ]
 
 
-def errors_on(network: nn.Module, labelled: Iterable[LabelledCorners]) -> NDArray[np.float32]:
-    """The errors (N, 4) of all corners found from the labelled boxes by a network in evaluation mode."""
+def found_by(network: nn.Module, labelled: Iterable[LabelledCorners]) -> list[Quads]:
+    """The corners that a network in evaluation mode finds from the labelled boxes."""
     finder = CornerFinder(partial(forward, network))
-    found = [corner_errors(finder.find(each.photo, each.boxes).quads, each.quads) for each in labelled]
-    return np.concatenate([np.empty((0, 4), np.float32), *found])
+    return [finder.find(each.photo, each.boxes).quads for each in labelled]
+
+
+def errors_of(found: Iterable[Quads], labelled: Iterable[LabelledCorners]) -> NDArray[np.float32]:
+    """The errors (N, 4) of all corners that were found, in plate heights."""
+    errors = (corner_errors(quads, each.quads) for quads, each in zip(found, labelled, strict=True))
+    return np.concatenate([np.empty((0, 4), np.float32), *errors])

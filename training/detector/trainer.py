@@ -28,7 +28,7 @@ from training.detector.views import Batch, Example
 FROZEN = ("down1", "down2", "stage2")
 """Parts that do not learn."""
 MEASURED = 100
-"""Maximum number of photos of a set to measure on."""
+"""Photos of a set to measure on during the training, about."""
 ARCHITECTURE = "yolov5n/hardswish/vehicles"
 _VEHICLES = 0.5
 """Weight of the vehicles in the loss, beside the plates."""
@@ -80,7 +80,7 @@ class Detection(loop.Trainer[TrainingState[YOLOv5n], Batch, Sequence[Example]]):
         return plates + _VEHICLES * vehicles
 
     def figures(self, known: Sequence[Example]) -> dict[str, float]:
-        plates, vehicles = measured(self.state.average, known)
+        plates, vehicles = measured(self.state.average, known[:: max(1, len(known) // MEASURED)])
         figures = {
             "recall": float(found(plates, DetectionSettings().score_threshold).mean()),
             "AP50": average_precision(plates),
@@ -97,7 +97,7 @@ def heads(network: YOLOv5n) -> tuple[Detect, Detect]:
 
 
 def measured(network: YOLOv5n, examples: Sequence[Example]) -> tuple[list[Detections], list[Detections]]:
-    """What a network finds in some of the pictures, plates and vehicles of any kind, together with the truth."""
+    """What a network finds in pictures, plates and vehicles of any kind, together with the truth."""
     device = next(network.parameters()).device
 
     @torch.inference_mode()
@@ -108,7 +108,7 @@ def measured(network: YOLOv5n, examples: Sequence[Example]) -> tuple[list[Detect
 
     found: tuple[list[Detections], list[Detections]] = ([], [])
     detectors = [PlateDetector(partial(rows, head), DetectionSettings(proposal=0.01)) for head in heads(network)]
-    for each in examples[:: max(1, len(examples) // MEASURED)]:
+    for each in examples:
         frame, plates = read_photo(each.photo), each.objects.kinds == 0
         for detector, own, into in zip(detectors, (plates, ~plates), found, strict=True):
             there, doubtful = (each.objects.boxes[own & sure] for sure in (each.sure, ~each.sure))

@@ -14,13 +14,10 @@ from plate_nets.networks.registry import NETWORKS
 from plate_nets.networks.runtimes.networks import Networks, default_repository, first_versions, load_converted
 from plate_nets.networks.runtimes.torchscript import forward
 from plate_nets.recognition.local import LocalReader
-from plate_nets.types import Crops
 from training.real import Example, by_photo
 from training.recipe.prepare import Examples
 from training.recipe.recipe import DRAWN, ReaderRecipe, drawings
-
-WORST = 12
-"""Plates of a data set with the worst answers to show."""
+from training.recipe.worst import WORST, Answered, read_as
 
 
 @dataclass(frozen=True)
@@ -63,14 +60,6 @@ class TrainedReader:
 
 
 @dataclass(frozen=True)
-class Answered:
-    crop: Crops
-    label: str
-    answer: str
-    confidence: float
-
-
-@dataclass(frozen=True)
 class Measured:
     """The figures of a data set by name, and the plates with the worst answers."""
 
@@ -90,7 +79,7 @@ def measure_reader(reader: TrainedReader, examples: Examples) -> dict[str, Measu
         figures["right_of_sure"] = Share(total.exact.hits, total.wrong_of_read.count)
         read = [(outcome.plates[row], outcome.crops[row][0]) for row in worst(outcome.plates, WORST)]
         shown = [(plate, crop, plate.reading.confidence if plate.reading else 0.0) for plate, crop in read]
-        of_sets[name] = Measured(figures, [Answered(crop, each.label, each.best, sure) for each, crop, sure in shown])
+        of_sets[name] = Measured(figures, [read_as(crop, each.label, each.best, sure) for each, crop, sure in shown])
     return of_sets
 
 

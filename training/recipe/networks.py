@@ -27,7 +27,7 @@ from training.checkpoint import TrainingState
 from training.corners.plate_head import teach_head
 from training.corners.samples import Samples as CornerSamples
 from training.corners.samples import load_sources
-from training.corners.trainer import CornerTrainer, LabelledCorners, corner_state, errors_on, load_corners
+from training.corners.trainer import CornerTrainer, LabelledCorners, corner_state, errors_of, found_by, load_corners
 from training.country.samples import Samples as CountrySamples
 from training.country.samples import load_real
 from training.country.trainer import CountryTrainer, country_state, drawn_plates, known_crops, shares
@@ -43,7 +43,7 @@ from training.reader.state import ReaderState
 from training.reader.trainer import ReaderTrainer, load_crops
 from training.real import Example, cut_outs, empty_regions, readable
 from training.recipe.calibrate import calibrations, fold, outputs_of
-from training.recipe.measure import WORST, Answered, Measured, TrainedReader, measure_reader
+from training.recipe.measure import Measured, TrainedReader, measure_reader
 from training.recipe.prepare import PREPARED, Examples, folder_of, held_out
 from training.recipe.recipe import (
     DRAWN,
@@ -58,6 +58,7 @@ from training.recipe.recipe import (
     drawings,
 )
 from training.recipe.report import Findings
+from training.recipe.worst import WORST, displaced, missed, read_as
 
 NEAR = 0.15
 """Maximum error of a corner that is near, in plate heights."""
@@ -197,7 +198,7 @@ class CountryTask(Task[CountryRecipe]):
             sure, best = chances.max(1) / chances.sum(1), designs.argmax(1)
             rows = np.lexsort((sure, best == known.designs))[:WORST].tolist()
             answered = [
-                Answered(known.crops[row], DESIGNS[known.designs[row]], DESIGNS[best[row]], float(sure[row]))
+                read_as(known.crops[row], DESIGNS[known.designs[row]], DESIGNS[best[row]], float(sure[row]))
                 for row in rows
             ]
             of_sets[name] = Measured(shares(known, logits), answered)
@@ -228,9 +229,13 @@ class CornersTask(Task[CornersRecipe]):
             logging.info(teach_head(learnt, file, head.rendered, head.epochs))
         self.quantize(file, CORNERS.name, found)
         load_weights(network, file)
-        of_sets = {name: errors_on(network, each) for name, each in _with_corners(held_out(self.examples)).items()}
-        near = {name: Share(int((each.max(axis=1) < NEAR).sum()), len(each)) for name, each in of_sets.items()}
-        return {name: Measured({"near": share}, []) for name, share in near.items()}
+        of_sets = {}
+        for name, known in _with_corners(held_out(self.examples)).items():
+            quads = found_by(network, known)
+            errors = errors_of(quads, known)
+            near = Share(int((errors.max(axis=1) < NEAR).sum()), len(errors))
+            of_sets[name] = Measured({"near": near}, displaced(known, quads, errors))
+        return of_sets
 
 
 def _with_corners(sets: Mapping[str, Sequence[Example]]) -> dict[str, list[LabelledCorners]]:
@@ -268,8 +273,11 @@ class DetectorTask(Task[DetectorRecipe]):
         photos |= {name: pictures_of(path) for name, path in self._folders("check").items()}
         of_sets = {}
         for name, pictures in ((name, each) for name, each in photos.items() if each):
-            hits = hits_of(measured(network, of_photos(pictures, {}))[0], DetectionSettings().score_threshold)
-            of_sets[name] = Measured({"found": Share(int(hits.sum()), len(hits))}, [])
+            examples = of_photos(pictures, {})
+            plates, _ = measured(network, examples)
+            hits = hits_of(plates, DetectionSettings().score_threshold)
+            worst = missed(list(zip(examples, plates, strict=True)))
+            of_sets[name] = Measured({"found": Share(int(hits.sum()), len(hits))}, worst)
         return of_sets
 
     def _folders(self, use: str) -> dict[str, Path]:

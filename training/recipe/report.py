@@ -8,13 +8,12 @@ from pathlib import Path
 
 import cv2
 import jinja2
-import numpy as np
 from matplotlib.figure import Figure
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator  # type: ignore[import-untyped]
 
 from plate_nets.common.atomic_files import write_whole
 from plate_nets.evaluation.reading_metrics import Share
-from plate_nets.types import Crops
+from plate_nets.types import Frame
 from training.loop import CURVES
 from training.recipe.calibrate import Calibrated
 from training.recipe.measure import Measured
@@ -86,7 +85,6 @@ def _curves(folder: Path) -> str:
     return base64.b64encode(encoded.getvalue()).decode()
 
 
-def _picture(crop: Crops) -> str:
-    """A crop (3, 24, 94) as a picture in base64."""
-    picture = (crop.transpose(1, 2, 0)[:, :, ::-1] * 128 + 127.5).round().astype(np.uint8)
+def _picture(picture: Frame) -> str:
+    """A picture (H, W, 3) BGR in base64."""
     return base64.b64encode(cv2.imencode(".png", picture)[1].tobytes()).decode()
