@@ -11,8 +11,9 @@ from starlette.requests import Request
 from starlette.types import Message, Receive
 
 from plate_nets.common.errors import InputError, InputTooLarge, ServerOverloaded
+from plate_nets.web.forms import in_slices, read_form
 from plate_nets.web.settings import WebSettings
-from plate_nets.web.uploads import Uploads, in_slices, read_form
+from plate_nets.web.uploads import Uploads
 
 MEGABYTE = 1 << 20
 
