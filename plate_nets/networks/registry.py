@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path, PurePath
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
 from plate_nets.contract import (
@@ -30,13 +31,15 @@ if TYPE_CHECKING:
 class RegisteredNetwork:
     """One network.
 
-    ``name``: its name, and the name of its weights. ``model``: the Triton model that runs it. ``dims``: the dims of its
-    input (N, *dims); -1 means any size. ``reads``: whether its weights are trained for one scheme only. ``scheme``: the
-    name of this scheme; empty if it is the main scheme of the model repository.
+    ``name``: its name, and the name of its weights. ``model``: the Triton model that runs it. ``built``: its module and
+    class in this package. ``dims``: the dims of its input (N, *dims); -1 means any size. ``reads``: whether its weights
+    are trained for one scheme only. ``scheme``: the name of this scheme; empty if it is the main scheme of the model
+    repository.
     """
 
     name: str
     model: ModelSpec
+    built: str
     dims: tuple[int, ...]
     reads: bool
     scheme: str = ""
@@ -68,29 +71,20 @@ class RegisteredNetwork:
 
     def build(self, scheme: PlateScheme) -> "nn.Module":
         """The network without weights, for a repository for ``scheme``."""
-        from plate_nets.networks import corners, country, lprnet, stn, yolov5
-
-        if self.name in READERS:
-            return lprnet.LPRNet((self.scheme_of_weights(scheme) or scheme).classes)
-        others: dict[str, type[nn.Module]] = {
-            YOLO.name: yolov5.YOLOv5n,
-            CORNERS.name: corners.CornerNet,
-            STN.name: stn.STN,
-            COUNTRY.name: country.CountryNet,
-        }
-        return others[self.name]()
+        made: type[nn.Module] = resolve_name(f"plate_nets.networks.{self.built}")
+        return made((self.scheme_of_weights(scheme) or scheme).classes) if self.name in READERS else made()
 
 
 NETWORKS = {
     network.name: network
     for network in (
-        RegisteredNetwork(YOLO.name, YOLO, (3, -1, -1), reads=False),
-        RegisteredNetwork(CORNERS.name, YOLO, (3, WINDOW_HEIGHT, WINDOW_WIDTH), reads=False),
-        RegisteredNetwork(STN.name, STN, CROP_DIMS, reads=True),  # trained together with LPRNet
-        RegisteredNetwork(LPRNET.name, LPRNET, CROP_DIMS, reads=True),
-        RegisteredNetwork(LPRNET_LATIN.name, LPRNET_LATIN, CROP_DIMS, reads=True, scheme=LATIN),
-        RegisteredNetwork(LPRNET_SCRIPTS.name, LPRNET_SCRIPTS, CROP_DIMS, reads=True, scheme=SCRIPTS),
-        RegisteredNetwork(COUNTRY.name, COUNTRY, CROP_DIMS, reads=False),
+        RegisteredNetwork(YOLO.name, YOLO, "yolov5:YOLOv5n", (3, -1, -1), reads=False),
+        RegisteredNetwork(CORNERS.name, YOLO, "corners:CornerNet", (3, WINDOW_HEIGHT, WINDOW_WIDTH), reads=False),
+        RegisteredNetwork(STN.name, STN, "stn:STN", CROP_DIMS, reads=True),  # trained together with LPRNet
+        RegisteredNetwork(LPRNET.name, LPRNET, "lprnet:LPRNet", CROP_DIMS, reads=True),
+        RegisteredNetwork(LPRNET_LATIN.name, LPRNET_LATIN, "lprnet:LPRNet", CROP_DIMS, reads=True, scheme=LATIN),
+        RegisteredNetwork(LPRNET_SCRIPTS.name, LPRNET_SCRIPTS, "lprnet:LPRNet", CROP_DIMS, reads=True, scheme=SCRIPTS),
+        RegisteredNetwork(COUNTRY.name, COUNTRY, "country:CountryNet", CROP_DIMS, reads=False),
     )
 }
 """The networks by name, in the order of the pipeline. Only the readers that the schemes need are loaded."""

@@ -26,7 +26,6 @@ from tests.serve import SHARED_MEMORY, Serve
 from tests.served.conftest import Served
 from tests.waiting import eventually
 
-CAR = compose(480, 640, [Placed("A123BC77", 100, 300)])
 CROWD = compose(480, 800, [Placed("A123BC77", x, y, 120) for x in range(20, 660, 150) for y in range(8, 440, 44)])
 
 

@@ -24,8 +24,6 @@ from training.detector.trainer import fresh
 from training.detector.views import SHAPES, Example, Views, example, within
 from training.synthesis.scene import render_scene
 
-NONE = np.empty((0, 4), np.float32)
-
 
 def boxes(*rows: tuple[float, ...]) -> np.ndarray:
     return np.array(rows, np.float32).reshape(-1, 4)
