@@ -31,7 +31,7 @@ from plate_nets.triton.supervision.supervisor import (
 )
 
 TUNING = "Tuning"
-"""The group of options that docs/reference/stability.md does not promise for 1.x."""
+"""The group of options that docs/reference/stability.md does not promise for 2.x."""
 EMBEDDED = "This embedded server is for trying and for tests; for use, run the container, or read with --local."
 _STDERR = 2
 

@@ -1,4 +1,4 @@
-"""The promise of docs/reference/stability.md: within 1.x, no name in `promise.json` is renamed or removed.
+"""The promise of docs/reference/stability.md: within 2.x, no name in `promise.json` is renamed or removed.
 
 Names may be added; a release adds its new ones to the file.
 """
