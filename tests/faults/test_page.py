@@ -24,6 +24,7 @@ import httpx
 import numpy as np
 import psutil
 import pytest
+from ulid import ULID
 
 from plate_nets.batch.storage import Folder
 from plate_nets.cameras.cameras_file import load_cameras
@@ -45,6 +46,7 @@ from tests.unit.common.intake.test_documents import LAUGHS
 from tests.unit.countries.test_hostile_scheme import HOSTILE
 from tests.web.conftest import CAR, TEXT
 from tests.web.test_command import started
+from tests.web.test_reports import post
 
 MINUTES = float(os.environ.get("PLATES_SOAK_MINUTES", "60"))
 TOKENS = ("a-token-of-a-stranger", "the-token-of-the-good")
@@ -274,6 +276,39 @@ def test_the_worst_requests_affect_no_other_client(page: Page) -> None:
 def test_more_of_the_worst_requests_affect_no_other_client(page: Page, capsys: pytest.CaptureFixture[str]) -> None:
     for kind, wait in beside_the_worst(page, 1 << 20, TIMES).items():
         say(capsys, f"eight senders of {kind}, {TIMES} times: the longest wait for /health {wait:.2f} s")
+
+
+def posts(page: Page, count: int) -> float:
+    """Posts of eight cameras that read plates by themselves -> the seconds until all are events in the store."""
+    began = time.monotonic()
+
+    def camera(name: str) -> None:
+        with page.client() as client:
+            for number in range(count // 8):
+                post(client, "dahua", camera=name, uuid=str(number)).raise_for_status()
+
+    names = [str(ULID()) for _ in range(8)]
+    with ThreadPoolExecutor(8) as cameras:
+        list(cameras.map(camera, names))
+    seconds = time.monotonic() - began
+    with page.client() as client:
+        for name in names:
+            asked = {"camera": name, "since": "2026-11-21T00:00:00Z", "until": "2026-11-24T00:00:00Z"}
+            counts = client.get("/api/v1/events/hours", params=asked).json()["counts"]
+            assert sum(counts) == count // 8
+    return seconds
+
+
+def test_posts_of_cameras_affect_no_other_client(page: Page) -> None:
+    page.good.beside("posts of cameras", lambda: posts(page, 80), 1)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+def test_ten_thousand_posts_of_cameras_affect_no_other_client(page: Page, capsys: pytest.CaptureFixture[str]) -> None:
+    seconds: list[float] = []
+    row = page.good.beside("10,000 posts of cameras", lambda: seconds.append(posts(page, 10_000)), 1)
+    say(capsys, f"{row}; kept after {seconds[0]:.0f} s")
 
 
 PATHS = (
