@@ -64,6 +64,10 @@ def main(
         Path | None,
         typer.Option(help="Clips with their truth, for traffic and streams. Default: drawn drive-bys.", exists=True),
     ] = None,
+    peers: Annotated[
+        Path | None,
+        typer.Option(help="Folder with a public pair to compare (yolo-*.onnx, cct_*.onnx), for traffic.", exists=True),
+    ] = None,
 ) -> None:
     """Measure what cameras cost, and how long a lost one takes to come back. Prints a line of JSON per measurement."""
     measures: dict[str, Callable[[Path], Iterable[dict[str, Any]]]] = {
@@ -71,7 +75,7 @@ def main(
         "idle": lambda folder: [idle(folder, seconds)],
         "two": lambda folder: [two_cameras(folder, seconds)],
         "restarts": lambda folder: [lost_and_found(folder, restarts)],
-        "traffic": lambda folder: traffic(folder, clips),
+        "traffic": lambda folder: traffic(folder, clips, peers),
         "streams": lambda folder: two_streams(folder, clips),
     }
     with tempfile.TemporaryDirectory() as folder:

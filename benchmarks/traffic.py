@@ -1,4 +1,7 @@
-"""What a frame of constant traffic costs in CPU time, stage by stage, and whether the events of clips are right."""
+"""What a frame of constant traffic costs in CPU time, stage by stage, and whether the events of clips are right.
+
+Beside it, on the same frames, the public detector and reader that a user would take instead.
+"""
 
 import time
 from collections import defaultdict
@@ -8,13 +11,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from benchmarks.measures.public_pair import load_pair
 from plate_nets.cameras.analysis import AnalysedFrame
 from plate_nets.cameras.settings import CameraSettings, WatcherSettings
 from plate_nets.cameras.stay import CarSettings
 from plate_nets.cameras.watcher import Watcher
-from plate_nets.countries import MAIN_SCHEME, joined, load_scheme
+from plate_nets.countries import MAIN_SCHEME, PlateScheme, joined, load_scheme
 from plate_nets.evaluation.clips import Clip, find_clips
-from plate_nets.evaluation.video import TimedEvent, VideoOutcome, judge_events
+from plate_nets.evaluation.video import TimedEvent, VideoOutcome, expected_texts, judge_events
 from plate_nets.recognition.health import check_health
 from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.reader import Focus
@@ -33,15 +37,16 @@ _START = datetime.fromtimestamp(0, UTC)
 _CLIPS, _CARS, _SEED = 2, 8, 501
 
 
-def traffic(folder: Path, clips: Path | None) -> Iterator[dict[str, Any]]:
+def traffic(folder: Path, clips: Path | None, peers: Path | None) -> Iterator[dict[str, Any]]:
     """Clips with a truth, by default drive-bys that are drawn into a folder -> figures of each clip and of all,
-    with every plate read in every frame and without."""
+    with every plate read in every frame and without, and of the public pair in the folder ``peers``."""
     if clips is None:
         clips = folder / "drive_by"
         for _ in write_drive_by_set(clips, load_scheme(MAIN_SCHEME), "good", _CLIPS, _SEED, _CARS):
             pass
     reader = LocalReader(threads=1)
     check_health(reader)  # loads the networks
+    pair, of_pair = load_pair(peers) if peers else None, _PairFigures()
     together = {thorough: _Figures() for thorough in (True, False)}
     for clip in find_clips(clips, None):
         for thorough, of_all in together.items():
@@ -50,9 +55,21 @@ def traffic(folder: Path, clips: Path | None) -> Iterator[dict[str, Any]]:
             for figures in (own, of_all):
                 figures.add(clip, reported, clocked)
             yield {"clip": clip.path.name, "thorough": thorough, **own.to_dict()}
+        if pair:
+            alone = _PairFigures()
+            began = time.process_time()
+            for _ in Watcher(pair, *_settings(clip, pair.schemes, thorough=True)):
+                pass
+            seconds, frames, texts = time.process_time() - began, pair.frames, pair.texts()
+            for each in (alone, of_pair):
+                each.add(clip, seconds, frames, texts)
+            yield {"clip": clip.path.name, "reader": "public pair", **alone.to_dict()}
     for thorough, of_all in together.items():
         yield {"clip": "all", "thorough": thorough, **of_all.to_dict()}
-    yield {"clip": "all", "over_thorough": round(together[False].cost / together[True].cost, 3)}
+    if pair:
+        yield {"clip": "all", "reader": "public pair", **of_pair.to_dict()}
+    ratios = {"over_thorough": together[True].cost} | ({"over_pair": of_pair.cost} if pair else {})
+    yield {"clip": "all", **{name: round(together[False].cost / cost, 3) for name, cost in ratios.items()}}
 
 
 def _watch(clip: Clip, reader: "_ClockedReader", thorough: bool) -> list[TimedEvent]:
@@ -66,11 +83,52 @@ def _watch(clip: Clip, reader: "_ClockedReader", thorough: bool) -> list[TimedEv
         last = frame.frame.time
         reported.extend(TimedEvent(event, last) for event in frame.events)
 
-    settings = WatcherSettings(CarSettings(unread=True), scheme=joined(reader.schemes), thorough=thorough)
     began = time.process_time()
-    events = list(Watcher(reader, CameraSettings(str(clip.path), start=_START), settings, on_frame=note))
+    events = list(Watcher(reader, *_settings(clip, reader.schemes, thorough), on_frame=note))
     reader.seconds[_DECODE] = time.process_time() - began - sum(reader.seconds.values())
     return reported + [TimedEvent(event, last) for event in events[len(reported) :]]
+
+
+def _settings(clip: Clip, schemes: Sequence[PlateScheme], thorough: bool) -> tuple[CameraSettings, WatcherSettings]:
+    settings = WatcherSettings(CarSettings(unread=True), scheme=joined(schemes), thorough=thorough)
+    return CameraSettings(str(clip.path), start=_START), settings
+
+
+class _PairFigures:
+    def __init__(self) -> None:
+        self.seconds, self.frames, self.cars, self.right = 0.0, 0, 0, 0
+        self.wrong_texts: list[str] = []
+
+    def add(self, clip: Clip, seconds: float, frames: int, texts: Sequence[str]) -> None:
+        expected = expected_texts(clip).keys()
+        known = clip.texts | {plate.text for frame in clip.truth for plate in frame.plates}
+        self.seconds += seconds
+        self.frames += frames
+        self.cars += len(expected)
+        self.right += len(expected & set(texts))
+        self.wrong_texts += [f"{clip.path.name}: {text}" for text in texts if text not in known]
+
+    @property
+    def cost(self) -> float:
+        """CPU seconds a frame."""
+        return self.seconds / max(1, self.frames)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As `_Figures.to_dict`."""
+        return {
+            "frames": self.frames,
+            "ms_a_frame": {"all": round(1000 * self.cost, 2)},
+            "cameras_a_core": _cameras(self.cost),
+            "cars": self.cars,
+            "right": self.right,
+            "wrong": len(self.wrong_texts),
+            "wrong_texts": self.wrong_texts,
+        }
+
+
+def _cameras(cost: float) -> float:
+    """CPU seconds a frame -> cameras with 10 such frames a second that a core carries."""
+    return round(0.1 / cost, 1) if cost else 0.0
 
 
 class _Figures:
@@ -97,6 +155,7 @@ class _Figures:
         return {
             "frames": self.frames,
             "ms_a_frame": {name: round(1000 * value, 2) for name, value in {**times, "all": self.cost}.items()},
+            "cameras_a_core": _cameras(self.cost),
             "cars": cars.cars,
             "right": cars.exact,
             "wrong": cars.wrong,

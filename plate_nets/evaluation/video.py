@@ -123,7 +123,7 @@ def judge_events(clip: Clip, reported: Sequence[TimedEvent], outcome: VideoOutco
         best = each.event.candidates[0]
         is_right = _text_of(each.event, best.plate, clip) == best.plate
         outcome.final_texts.append(FinalText(best.score, is_right, each.event.box.height))
-    expected = _expected(clip)
+    expected = expected_texts(clip)
     outcome.most_probable_right += len(expected.keys() & {each.event.candidates[0].plate for each in last.values()})
     early = {each.event.id: each.event.plate for each in reversed(reported) if each.event.stage != "final"}
     outcome.provisional += len(early)
@@ -244,7 +244,7 @@ def _readable(plate: TruePlate) -> bool:
     return plate.visible >= LEAST_VISIBLE and plate.height >= LEAST_HEIGHT
 
 
-def _expected(clip: Clip) -> dict[str, float | None]:
+def expected_texts(clip: Clip) -> dict[str, float | None]:
     """The texts of readable cars -> since when they are readable; None if that is unknown."""
     if not clip.truth:
         return dict.fromkeys(clip.texts - clip.doubtful)

@@ -6,9 +6,14 @@ from pathlib import Path
 import cv2
 import numpy as np
 import typer
+from numpy.typing import NDArray
 from typer.testing import CliRunner
 
 from benchmarks.cameras import main
+from benchmarks.measures.other_detector import OtherDetector
+from benchmarks.measures.other_reader import OtherReader
+from benchmarks.measures.public_pair import PublicPair
+from plate_nets.types import Boxes, Frame
 from tests.clips import TEXT, passing, write_clip
 
 
@@ -26,6 +31,46 @@ def test_the_cost_of_each_stage_and_the_events_are_printed(tmp_path: Path) -> No
         assert set(each["ms_a_frame"]) == {"decode", "to_bgr", "detector", "corners", "readers", "tracking", "all"}
         assert min(each["ms_a_frame"].values()) > 0
     assert ratio["over_thorough"] > 0
+
+
+class Finder(OtherDetector):
+    """Finds a plate that moves, but not in every third frame, and at the end something that is no plate."""
+
+    def __init__(self) -> None:
+        self.frames = 0
+
+    def find(self, frame: Frame) -> Boxes:
+        self.frames += 1
+        x = 10 * self.frames
+        plate = [[x, 40, x + 100, 60]] if self.frames % 3 else []
+        lamp = [[200, 0, 210, 10]] if self.frames > 10 else []
+        return np.array(plate + lamp, np.float32).reshape(-1, 4)
+
+
+class Other(OtherReader):
+    """Reads the plate right in most frames."""
+
+    def __init__(self) -> None:
+        self.crops = 0
+
+    def read(self, crops: NDArray[np.uint8]) -> list[str]:
+        self.crops += 1
+        return [TEXT if self.crops % 4 else TEXT[:-1]] * len(crops)
+
+
+def test_the_public_pair_tells_each_car_once() -> None:
+    pair = PublicPair(Finder(), Other())
+    for frame in passing(12):
+        assert pair.read(frame) == []
+    assert pair.frames == 12 and pair.texts() == [TEXT]
+    assert pair.frames == 0 and pair.texts() == [], "the next clip begins anew"
+
+
+def test_a_folder_without_the_public_pair_is_named(tmp_path: Path) -> None:
+    app = typer.Typer()
+    app.command()(main)
+    answer = CliRunner().invoke(app, ["--only", "traffic", "--clips", str(tmp_path), "--peers", str(tmp_path)])
+    assert str(answer.exception) == f"{tmp_path}: expected one yolo-*.onnx, got 0"
 
 
 def test_the_cost_of_two_streams_is_printed(tmp_path: Path) -> None:
