@@ -20,11 +20,14 @@ def main(
     settings: Annotated[
         list[str], typer.Option("--set", help="KEY=VALUE: another value of the recipe. Repeatable.")
     ] = [],  # noqa: B006
+    beside: Annotated[
+        list[Path], typer.Option(help="Folder of another run, such as one with another seed, to compare. Repeatable.")
+    ] = [],  # noqa: B006
     threads: loop.Threads = 1,
     workers: loop.Workers = 1,
 ) -> None:
     """Prepare data, train, calibrate, quantize, check and report; OUT/weights is ready for `training.publish`."""
-    found = run(Path(recipe).stem, load_recipe(recipe, settings), data, out, threads, workers)
+    found = run(Path(recipe).stem, load_recipe(recipe, settings), data, out, threads, workers, beside)
     for fault in found.faults:
         typer.echo(f"check: {fault}", err=True)
     typer.echo(f"weights: {out / WEIGHTS}")

@@ -111,9 +111,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def train(folder: Path, out: Path, *settings: str) -> Result:
+def train(folder: Path, out: Path, *settings: str, beside: Path | None = None) -> Result:
     """Run the recipe of a folder."""
     options = [option for each in settings for option in ("--set", each)]
+    options += ["--beside", str(beside)] if beside else []
     machine = ("--workers", "0", "--threads", "1")
     return invoke(main, folder / "tiny.toml", "--data", folder / "data", "--out", out, *options, *machine)
 
@@ -135,6 +136,13 @@ def test_a_recipe_makes_weights_to_publish_and_a_report(folder: Path, tmp_path: 
     missed = train(folder, tmp_path, "schedule.seed=3", "checks.two.best=0.5", "checks.others.text=0.9")
     assert missed.exit_code == 1 and (tmp_path / "checkpoint.pt").read_bytes() == finished, "it is not trained again"
     assert "check: others: text: expected at least 0.9, got 0.0000 [0.000, 1.000] 0/0" in missed.output
+    assert "runs</h2>" not in (tmp_path / "report.html").read_text(encoding="utf-8")
+    again = train(folder, tmp_path, "schedule.seed=3", beside=tmp_path)
+    assert again.exit_code == 0, again.output
+    report = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "Lowest and highest of 2 runs" in report and "<td>two<td>right of sure<td>" in report
+    none = train(folder, tmp_path, "schedule.seed=3", beside=folder)
+    assert none.exit_code == 1 and f"{folder / 'figures.json'}: " in none.output
     other = train(folder, tmp_path, "schedule.seed=4")
     assert other.exit_code == 1
     assert 'begun with "seed": 3, now "seed": 4; use the same settings, or another folder' in other.output

@@ -2,6 +2,7 @@
 
 import base64
 import io
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +13,8 @@ from matplotlib.figure import Figure
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator  # type: ignore[import-untyped]
 
 from plate_nets.common.atomic_files import write_whole
+from plate_nets.common.errors import InputError
+from plate_nets.common.intake.files import read_text
 from plate_nets.evaluation.reading_metrics import Share
 from plate_nets.types import Frame
 from training.loop import CURVES
@@ -19,6 +22,8 @@ from training.recipe.calibrate import Calibrated
 from training.recipe.measure import Measured
 from training.recipe.recipe import Recipe
 
+FIGURES = "figures.json"
+"""The figures of a run in its folder, for the reports of others."""
 _TEMPLATE = Path(__file__).with_suffix(".html")
 
 
@@ -33,6 +38,8 @@ class Findings:
     calibrations: Sequence[Calibrated] = ()
     quantized: str = ""
     measured: Mapping[str, Measured] = field(default_factory=dict)
+    beside: Sequence[Mapping[str, Mapping[str, float]]] = ()
+    """The figures of other runs of the recipe, by data set."""
 
     @property
     def faults(self) -> list[str]:
@@ -44,22 +51,59 @@ class Findings:
             if (share := self._share(name, figure)).value < expected
         ]
 
+    @property
+    def figures(self) -> dict[str, dict[str, float]]:
+        return {
+            name: {figure: share.value for figure, share in each.figures.items()}
+            for name, each in self.measured.items()
+        }
+
+    @property
+    def spread(self) -> list[tuple[str, str, float, float]]:
+        """Data set and figure, and the lowest and the highest value of all runs; none without other runs."""
+        runs = [self.figures, *self.beside]
+        return [
+            (name, figure, *_ends([each[name][figure] for each in runs if figure in each.get(name, {})]))
+            for name, figures in (self.figures if self.beside else {}).items()
+            for figure in figures
+        ]
+
     def _share(self, name: str, figure: str) -> Share:
         return self.measured[name].figures[figure] if name in self.measured else Share(0, 0)
 
 
+def read_figures(run: Path) -> dict[str, dict[str, float]]:
+    """The folder of another run -> its figures.
+
+    Raises:
+        InputError: it has none.
+    """
+    path = run / FIGURES
+    try:
+        figures: dict[str, dict[str, float]] = json.loads(read_text(path))
+    except ValueError as error:
+        raise InputError(f"{path}: expected the figures of a run: {error}") from error
+    return figures
+
+
 def write_report(found: Findings, out: Path) -> Path:
-    """Write the page of a run into its folder -> its path."""
+    """Write the figures and the page of a run into its folder -> the path of the page."""
+    write_whole(out / FIGURES, json.dumps(found.figures, indent=1).encode())
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     page = environment.from_string(_TEMPLATE.read_text(encoding="utf-8")).render(
         vars(found),
         faults=found.faults,
+        spread=found.spread,
         picture=_picture,
         curves=_curves(out / CURVES),
     )
     path = out / "report.html"
     write_whole(path, page.encode())
     return path
+
+
+def _ends(values: Sequence[float]) -> tuple[float, float]:
+    return min(values), max(values)
 
 
 def _curves(folder: Path) -> str:

@@ -6,6 +6,7 @@ machine: prepared data and a finished training are not repeated.
 
 import logging
 import shutil
+from collections.abc import Sequence
 from itertools import zip_longest
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from training import loop
 from training.recipe.networks import TASKS
 from training.recipe.prepare import PREPARED, marks_of, prepare, write_held_out
 from training.recipe.recipe import AnyRecipe
-from training.recipe.report import Findings, write_report
+from training.recipe.report import Findings, read_figures, write_report
 
 HELD_OUT, WEIGHTS, LAST = "held_out", "weights", "last"
 """Folders of a run: the plates that it does not learn, the weights to publish, and those at the end of the training."""
@@ -24,14 +25,18 @@ _LATER = {"read", "calibration", "quantization", "checks"}
 """Keys that are used after the training."""
 
 
-def run(name: str, recipe: AnyRecipe, root: Path, out: Path, threads: int, workers: int) -> Findings:
+def run(
+    name: str, recipe: AnyRecipe, root: Path, out: Path, threads: int, workers: int, beside: Sequence[Path] = ()
+) -> Findings:
     """Run a recipe on the data sets of a folder -> what was found, also in ``out``/report.html.
+
+    ``beside``: folders of other runs, such as those with other seeds, whose figures the report compares.
 
     Raises:
         PlateError: the recipe, its data or its starting weights cannot be used.
         OSError: the disk is full; the same command goes on once there is room.
     """
-    schedule = recipe.schedule
+    schedule, others = recipe.schedule, [read_figures(each) for each in beside]
     device = loop.prepare(out, threads, schedule.seed)
     note, learns = out / "recipe.json", recipe.model_dump_json(indent=1, exclude=_LATER) + marks_of(recipe, root)
     _check_same(note, learns)
@@ -48,7 +53,7 @@ def run(name: str, recipe: AnyRecipe, root: Path, out: Path, threads: int, worke
         how = {"budget": budget, "out": out, "device": device, "workers": workers, "metadata": metadata}
         task.trainer(state, how | {"rate": schedule.rate, "every": schedule.every}).run()
     write_held_out(task.of_use("train"), root, out / HELD_OUT)
-    found = Findings(name, recipe, str(device), state.step, state.seconds / 60)
+    found = Findings(name, recipe, str(device), state.step, state.seconds / 60, beside=others)
     found.measured = task.finish(Path(shutil.copytree(out / LAST, out / WEIGHTS, dirs_exist_ok=True)), found)
     logging.info("report: %s", write_report(found, out))
     return found
