@@ -11,9 +11,9 @@ from plate_nets.recognition.corners import CornerFinder, distinct, rescored
 from plate_nets.recognition.detection import PlateDetector
 from plate_nets.recognition.geometry import clip, crop_plates
 from plate_nets.recognition.overlap import inside, iou, stacked
-from plate_nets.recognition.quads import Quads, lines_of
+from plate_nets.recognition.quads import Quads, cut_at_one_end, lines_of
 from plate_nets.recognition.reader import Focus
-from plate_nets.recognition.rectification import RectificationSettings, crop_rectified, quad_boxes
+from plate_nets.recognition.rectification import RectificationSettings, box_quads, crop_rectified, quad_boxes
 from plate_nets.recognition.stages import Stages
 from plate_nets.recognition.vehicles import rows_of
 from plate_nets.types import Boxes, Crops, Frame, Lines, PlateCrops, Scores, VehicleRows
@@ -95,9 +95,11 @@ class PlateFinder:
         if none and not len(boxes) and least * height <= width <= min(largest * height, _TIGHT_CROP_WIDTH):
             whole, score = np.array([[0, 0, width, height]], np.float32), np.array([_TIGHT_CROP_SCORE], np.float32)
             boxes, scores, quads = self._plates(frame, whole, score, stages, self.corners.settings.largest_error)
+        around = clip(quad_boxes(quads), (height, width))
+        cut = cut_at_one_end(quads, width)  # so its corners are unknown, and it gets no text, see `quads.doubtful`
+        quads = np.where(cut[:, None, None], box_quads(around), quads)
         with stages("crop"):
             crops = self._crop(frame, boxes, quads)
-        around = clip(quad_boxes(quads), (height, width))
         seen = (around[:, 2:] > around[:, :2]).all(axis=1)
         boxes = np.where(seen[:, None], around, boxes)
         if vehicles:

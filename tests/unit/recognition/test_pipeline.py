@@ -18,6 +18,7 @@ from plate_nets.recognition.decoding import DOUBTED
 from plate_nets.recognition.geometry import clip
 from plate_nets.recognition.options import ReadOptions
 from plate_nets.recognition.pipeline import CHUNK, PlateReader, join, split_rows, take_rows
+from plate_nets.recognition.quads import cut_at_one_end
 from plate_nets.recognition.rectification import box_quads, quad_boxes
 from plate_nets.recognition.schemes import SchemeDecoder
 from plate_nets.recognition.stages import Stages
@@ -292,6 +293,16 @@ def test_a_plate_that_the_border_cuts_has_no_text(shift: tuple[float, float], tr
     (plate,) = join(boxes, np.ones(1, np.float32), quads.reshape(-1, 8), [reading])
     expected = reading if trusted else Reading("", "A123BC77", DOUBTED, (), "", "russia")
     assert plate.reading == expected
+
+
+@pytest.mark.parametrize(
+    ("shift", "width", "is_cut"),
+    [(0, 130, False), (-11, 130, False), (-14, 130, True), (17, 130, False), (19, 130, True), (-14, 92, False)],
+    ids=["inside", "at the left", "cut on the left", "at the right", "cut on the right", "close crop"],
+)
+def test_a_plate_is_cut_at_one_end(shift: float, width: int, is_cut: bool) -> None:
+    assert cut_at_one_end(UPRIGHT + np.array([shift, 0], np.float32), width).tolist() == [is_cut]
+    assert cut_at_one_end(UPRIGHT[:0], width).shape == (0,)
 
 
 def test_a_plate_whose_corners_were_not_found_has_no_text() -> None:
