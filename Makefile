@@ -60,7 +60,7 @@ programs:
 	-@tools/debian.sh $(DEBIAN) # without them, only the tests that need them fail
 
 .PHONY: test
-test: .venv/all.stamp $(MODELS) out/scene.jpg programs ## set up with the developer tools, then run every test: half an hour on two cores
+test: .venv/all.stamp $(MODELS) out/scene.jpg programs ## set up with the developer tools, then run every test: a quarter of an hour on two cores
 	@echo "==> the tests, in $(WORKERS) processes"
 	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m '$(TESTS) and not alone'
 	@echo "==> those that need the machine for themselves"

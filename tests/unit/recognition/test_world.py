@@ -54,7 +54,7 @@ def test_a_mirrored_plate_of_any_country_gets_no_text(reader: LocalReader, code:
     assert {plate.country for plate in found} <= {UNKNOWN}, "what has no text is of no country"
 
 
-@pytest.mark.parametrize("cut", [330, 345, 378, 384, 395, 438, 444, 470])
+@pytest.mark.parametrize("cut", [330, 345, 366, 378, 384, 395, 420, 438, 444, 456, 470])
 def test_a_plate_cut_by_the_border_is_unread_or_right(reader: LocalReader, cut: int) -> None:
     whole = car(turkish())
     for part in (whole[:, cut:], whole[:, :cut]):
