@@ -19,7 +19,7 @@ _SAME = 0.3
 _LOST = 10
 """Frames without a plate after which its track ends."""
 _LEAST = 3
-"""Minimum number of readings of a car: fewer are often no plate."""
+"""Minimum number of texts of a car: fewer are often no plate."""
 
 
 @dataclass
@@ -57,7 +57,7 @@ class PublicPair:
             else:
                 self._tracks.append(track := _Track(box))
             track.box, track.missed = box, 0
-            track.texts[text] += 1
+            track.texts.update([text] * bool(text))
         self._ended += [each for each in self._tracks if each.missed >= _LOST]
         self._tracks = [each for each in self._tracks if each.missed < _LOST]
         return []
