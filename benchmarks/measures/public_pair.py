@@ -11,7 +11,7 @@ from benchmarks.measures.other_detector import OtherDetector
 from benchmarks.measures.other_reader import OtherReader
 from plate_nets.common.errors import InputError
 from plate_nets.countries import PlateScheme, default_schemes
-from plate_nets.recognition.overlap import iou
+from plate_nets.recognition.overlap import iou, stacked
 from plate_nets.types import Box, Frame, Plate
 
 _SAME = 0.3
@@ -51,7 +51,7 @@ class PublicPair:
             track.missed += 1
         for box, text in zip((Box(*row) for row in boxes.tolist()), texts, strict=True):
             waiting = [each for each in self._tracks if each.missed]
-            overlaps = iou(_boxes_of(box), _boxes_of(*(each.box for each in waiting)))[0]
+            overlaps = iou(stacked([box]), stacked([each.box for each in waiting]))[0]
             if len(waiting) and overlaps.max() >= _SAME:
                 track = waiting[int(overlaps.argmax())]
             else:
@@ -76,10 +76,6 @@ def load_pair(folder: Path) -> PublicPair:
         InputError: a file is missing or does not load.
     """
     return PublicPair(OtherDetector(_only(folder, "yolo-*.onnx"), 1), OtherReader(_only(folder, "cct_*.onnx"), 1))
-
-
-def _boxes_of(*boxes: Box) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
-    return np.array([each.sides for each in boxes], np.float32).reshape(-1, 4)
 
 
 def _only(folder: Path, pattern: str) -> Path:

@@ -61,12 +61,12 @@ class Findings:
     @property
     def spread(self) -> list[tuple[str, str, float, float]]:
         """Data set and figure, and the lowest and the highest value of all runs; none without other runs."""
-        runs = [self.figures, *self.beside]
-        return [
-            (name, figure, *_ends([each[name][figure] for each in runs if figure in each.get(name, {})]))
-            for name, figures in (self.figures if self.beside else {}).items()
-            for figure in figures
-        ]
+        rows = []
+        for name, figures in (self.figures if self.beside else {}).items():
+            for figure, own in figures.items():
+                all_runs = [own, *(each[name][figure] for each in self.beside if figure in each.get(name, {}))]
+                rows.append((name, figure, min(all_runs), max(all_runs)))
+        return rows
 
     def _share(self, name: str, figure: str) -> Share:
         return self.measured[name].figures[figure] if name in self.measured else Share(0, 0)
@@ -100,10 +100,6 @@ def write_report(found: Findings, out: Path) -> Path:
     path = out / "report.html"
     write_whole(path, page.encode())
     return path
-
-
-def _ends(values: Sequence[float]) -> tuple[float, float]:
-    return min(values), max(values)
 
 
 def _curves(folder: Path) -> str:

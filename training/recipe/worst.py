@@ -11,6 +11,7 @@ from plate_nets.evaluation.dataset import read_photo
 from plate_nets.evaluation.detection_metrics import Detections, found
 from plate_nets.recognition.detection import DetectionSettings
 from plate_nets.recognition.quads import Quad, Quads
+from plate_nets.recognition.rectification import box_quads
 from plate_nets.types import Crops, Frame
 from training.corners.trainer import LabelledCorners
 from training.detector.views import Example
@@ -44,13 +45,11 @@ def missed(pictures: Sequence[tuple[Example, Detections]]) -> list[Answered]:
     """The highest of the labelled plates that are not found."""
     least = DetectionSettings().score_threshold
     rows = [
-        (box[3] - box[1], photo.photo, box)
-        for photo, each in pictures
-        for box in each.truth[~found([each], least)].tolist()
+        (box[3] - box[1], photo.photo, box) for photo, each in pictures for box in each.truth[~found([each], least)]
     ]
     rows.sort(key=lambda row: -row[0])
     return [
-        Answered(_around(read_photo(photo), _corners(box), ()), photo.name, f"{height:.0f} px high")
+        Answered(_around(read_photo(photo), box_quads(box[None])[0], ()), photo.name, f"{height:.0f} px high")
         for height, photo, box in rows[:WORST]
     ]
 
@@ -70,11 +69,6 @@ def displaced(
         )
         for row in np.argsort(-errors.max(axis=1, initial=0))[:WORST].tolist()
     ]
-
-
-def _corners(box: Sequence[float]) -> Quad:
-    left, top, right, bottom = box
-    return np.array([[left, top], [right, top], [right, bottom], [left, bottom]], np.float32)
 
 
 def _around(frame: Frame, labelled: Quad, others: Iterable[Quad]) -> Frame:
