@@ -32,6 +32,7 @@ from plate_nets.types import Frame, Plate
 from tests.clips import SMALL, passing, still, write_clip
 from tests.frames import compose
 from tests.rtsp import RtspCamera
+from training.command import errors_in_one_line
 
 _FULL_HD = (1080, 1920)
 _RATE = 25.0
@@ -51,6 +52,7 @@ class SlowReader:
         return plates
 
 
+@errors_in_one_line()
 def main(
     seconds: Annotated[float, typer.Option(help="Length of each measurement (seconds).", min=5)] = 30.0,
     restarts: Annotated[

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from plate_nets.common.errors import DatasetError
 from plate_nets.countries import load_schemes, main_scheme
-from plate_nets.evaluation.dataset import load_dataset, read_photo
+from plate_nets.evaluation.dataset import Label, load_dataset, read_photo
 from plate_nets.recognition.quads import lines_of
 from training.synthesis.__main__ import app
 from training.synthesis.scene import render_scene
@@ -85,6 +85,22 @@ def test_the_command_line_names_the_files_that_it_writes(scheme: str, kind: str,
     assert len(list((folder / "images").iterdir())) == 3
 
 
+def _brightness(label: Label) -> float:
+    box = label.box
+    return float(np.median(read_photo(label.photo)[int(box.ymin) : int(box.ymax), int(box.xmin) : int(box.xmax)]))
+
+
+def test_a_test_set_may_have_several_countries_as_infrared_light_shows_them(tmp_path: Path) -> None:
+    arguments = ["--scheme", "finland,argentina", "--count", "8", "--seed", "1", "--test-set"]
+    for name, options in (("light", []), ("dark", ["--inverted"])):
+        assert CliRunner().invoke(app, [*arguments, str(tmp_path / name), *options]).exit_code == 0
+    light, dark = (load_dataset(tmp_path / name).labels for name in ("light", "dark"))
+    assert [each.text for each in light] == [each.text for each in dark]
+    assert load_schemes("finland")[0].is_plate(light[0].text) and load_schemes("argentina")[0].is_plate(light[1].text)
+    plates, negatives = (np.mean([_brightness(each) for each in labels]) for labels in (light, dark))
+    assert plates > negatives + 20
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -107,4 +123,4 @@ def test_only_a_street_scene_has_plates_of_several_countries(tmp_path: Path) -> 
     result = CliRunner().invoke(app, ["--scene", scene, "--plates", "2", "--reach", "12", *several])
     assert result.exit_code == 0 and Path(scene).is_file()
     result = CliRunner().invoke(app, ["--sheet", str(tmp_path / "sheet.png"), *several])
-    assert result.exit_code == 1 and "only a street scene, --scene, has plates of several countries" in result.stderr
+    assert result.exit_code == 1 and "only --scene and --test-set have plates of several countries" in result.stderr

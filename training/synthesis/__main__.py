@@ -34,12 +34,18 @@ def main(
     sheet: Annotated[Path | None, typer.Option(help="Write a sheet of labelled crops to this file.")] = None,
     kind: Annotated[str | None, typer.Option(help="Draw only this format of plate.")] = None,
     scheme: Annotated[
-        str, typer.Option(help="Country to draw (built-in name or TOML file); for --scene, several, comma-separated.")
+        str,
+        typer.Option(
+            help="Country to draw (built-in name or TOML file); for --scene and --test-set, several, comma-separated."
+        ),
     ] = MAIN_SCHEME,
     seed: Annotated[int, typer.Option(help="Seed of every picture.")] = 0,
     test_set: Annotated[Path | None, typer.Option(help="Write a test set to this new folder.")] = None,
     count: Annotated[int, typer.Option(min=1, help="How many photos the set has.")] = 2000,
     lines: Annotated[int, typer.Option(min=1, max=2, help="Lines of the test set's plates.")] = 1,
+    inverted: Annotated[
+        bool, typer.Option(help="Draw the test set as infrared light shows it: light on dark.")
+    ] = False,
     scene: Annotated[Path | None, typer.Option(help="Write a street scene to this file.")] = None,
     plates: Annotated[int, typer.Option(min=0, max=6, help="Plates in a street scene.")] = 3,
     reach: Annotated[
@@ -63,8 +69,8 @@ def main(
     """Draw synthetic plates and scenes, write test sets and clips."""
     console = Console(soft_wrap=True)
     countries = load_schemes(scheme)
-    if scene is None and len(countries) > 1:
-        raise InputError(f"--scheme {scheme}: only a street scene, --scene, has plates of several countries; name one")
+    if scene is None and test_set is None and len(countries) > 1:
+        raise InputError(f"--scheme {scheme}: only --scene and --test-set have plates of several countries; name one")
     country = countries[0]
     if sheet is not None:
         rng = np.random.default_rng(seed)
@@ -75,7 +81,7 @@ def main(
         save_picture(scene, drawn.frame)
         console.print(f"wrote {scene}: {', '.join(f'{p.kind} {p.text}' for p in drawn.plates) or 'no plate'}")
     if test_set is not None:
-        _write(write_test_set([country], test_set, count, seed, lines), count, test_set)
+        _write(write_test_set(countries, test_set, count, seed, lines, inverted), count, test_set)
     if calibration is not None:
         rng = np.random.default_rng(seed)
         save_picture(calibration / SCENE, render_scene(country, rng, (640, 384), plates=4).frame)

@@ -26,12 +26,17 @@ _SURROUNDINGS = (0.5, 1.1)
 
 
 def write_test_set(
-    schemes: Sequence[PlateScheme], folder: Path, count: int = 2000, seed: int = 0, lines: int = 1
+    schemes: Sequence[PlateScheme],
+    folder: Path,
+    count: int = 2000,
+    seed: int = 0,
+    lines: int = 1,
+    inverted: bool = False,
 ) -> Iterator[Path]:
     """Write a labelled folder of plates of schemes in turn, with ``lines`` lines, 1 or 2, one photo per step.
 
-    Schemes without plates of one line have two. Each photo depends on (seed, number) alone. Its format is part of the
-    file name: ``taxi_0001.png``.
+    Schemes without plates of one line have two. ``inverted``: as negatives, so that most signs are light on dark. Each
+    photo depends on (seed, number) alone. Its format is part of the file name: ``taxi_0001.png``.
 
     Raises:
         DatasetError: the folder is not empty.
@@ -48,7 +53,7 @@ def write_test_set(
             scheme = schemes[number % len(schemes)]
             shown = max(lines, scheme.fewest_lines)
             rng = np.random.default_rng((seed, number))
-            kind, text, photo, quad = _photo(scheme.by_lines[shown], rng, shown)
+            kind, text, photo, quad = _photo(scheme.by_lines[shown], rng, shown, inverted)
             path = images / f"{kind.replace(' ', '_')}_{number:04d}.png"
             save_picture(path, photo)
             numbers = [f"{value:.1f}" for value in (*quad.min(axis=0), *quad.max(axis=0), *quad.ravel())]
@@ -56,7 +61,9 @@ def write_test_set(
             yield path
 
 
-def _photo(scheme: PlateScheme, rng: np.random.Generator, lines: int) -> tuple[str, str, Frame, camera.Corners]:
+def _photo(
+    scheme: PlateScheme, rng: np.random.Generator, lines: int, inverted: bool
+) -> tuple[str, str, Frame, camera.Corners]:
     """The format and the text of a plate, its photo, and its corners (4, 2) there, px."""
     usual, *others = (each.name for each in scheme.formats)
     first = rng.random() < (USUAL_SHARE if lines == 1 else 1 / len(scheme.formats))
@@ -64,6 +71,7 @@ def _photo(scheme: PlateScheme, rng: np.random.Generator, lines: int) -> tuple[s
     kind, text = texts.sample_text(scheme, rng, kind)
     height = float(lines * LOWEST * (crops.HEIGHTS["near"][1] / LOWEST) ** rng.random())
     picture, corners = drawn_plate(scheme, kind, text, height, rng)
+    picture = crops.negative(picture, rng) if inverted else picture
     target = placed(corners, height, rng, LARGEST_BOX)
     margins = height * rng.uniform(*_SURROUNDINGS, 4)
     low, high = target.min(axis=0) - margins[:2], target.max(axis=0) + margins[2:]
