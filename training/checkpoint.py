@@ -82,6 +82,13 @@ class TrainingState(Generic[N]):
             else:
                 mean.copy_(value)
 
+    @torch.no_grad()
+    def mix(self, other: Mapping[str, Tensor], share: float) -> None:
+        """Move the averaged weights towards others of the same architecture, by a share of 0..1 of the way."""
+        for name, mean in self.average.state_dict().items():
+            if mean.dtype.is_floating_point:
+                mean.lerp_(other[name], share)
+
     def save(self, path: Path) -> None:
         """Write the checkpoint; an older one is replaced only when the new one is complete on disk.
 

@@ -20,7 +20,7 @@ from training.real import Example, readable
 from training.recipe.load import BUILT_IN, load_recipe
 from training.recipe.measure import Measured, TrainedReader, measure_reader
 from training.recipe.prepare import PREPARED, held_out, prepare
-from training.recipe.recipe import DRAWN, PACKAGE, Calibration, DataSet, Quantization, ReaderRecipe, Schedule
+from training.recipe.recipe import DRAWN, PACKAGE, Averaging, Calibration, DataSet, Quantization, ReaderRecipe, Schedule
 from training.recipe.run import WEIGHTS as LEARNT
 from training.recipe.run import run
 
@@ -127,6 +127,7 @@ def recipe_for(scheme: str, name: str, minutes: float) -> ReaderRecipe:
         "phases": (),
         "start": recipe.start.model_copy(update={"weights": PACKAGE}),
         "schedule": Schedule(minutes=minutes, steps=_STEPS, rate=_RATE, every=_EVERY, seed=recipe.schedule.seed),
+        "averaging": Averaging(),
         # The shipped temperature stays: one chosen on what was corrected, and so misread, makes all texts unsure.
         "calibration": Calibration(temperatures=(1.0,), drawn=DRAWINGS),
         "quantization": Quantization(pictures=(name, DRAWN), count=count),

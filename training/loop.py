@@ -84,7 +84,8 @@ class Trainer(ABC, Generic[S, B, V]):
     """Trains a state on samples within a budget; writes checkpoints, curves and the weights to ``out``.
 
     ``validation``: sets to measure on, by name. ``then``: samples that take the place of ``samples``, each from a
-    progress of 0..1 on. ``rate``: the highest learning rate. ``every``: steps between two validations.
+    progress of 0..1 on. ``rate``: the highest learning rate. ``every``: steps between two validations. ``start``: the
+    weights at the start and their share in the result.
     """
 
     file: ClassVar[str]
@@ -103,6 +104,7 @@ class Trainer(ABC, Generic[S, B, V]):
     then: Sequence[tuple[float, StepSamples[B]]] = ()
     rate: float = Schedule.peak
     every: int = 500
+    start: tuple[Mapping[str, Tensor], float] | None = None
     metadata: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -137,7 +139,7 @@ class Trainer(ABC, Generic[S, B, V]):
         return self.metadata | {"steps": str(self.state.step)}
 
     def run(self) -> None:
-        """Train to the end of the budget; the weights `last` are those at its end."""
+        """Train to the end of the budget; the weights `last` are the result."""
         state = self.state
         writer = SummaryWriter(str(self.out / CURVES), purge_step=state.step)
         columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
@@ -162,6 +164,8 @@ class Trainer(ABC, Generic[S, B, V]):
                     state.save(self.out / CHECKPOINT)
                     saved = time.monotonic()
         writer.close()
+        if self.start:
+            state.mix(*self.start)
         self.save("last")
 
     def batches(self) -> Iterator[B]:

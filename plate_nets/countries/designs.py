@@ -17,6 +17,7 @@ DESIGNS = (
     "it", "kg", "kz", "lt", "lv", "md", "nl", "pl", "pt", "ro", "ru", "se", "tr", "ua", "us", "uz", "vn", "at", "au",
     "ba", "bg", "ca", "ch", "cl", "co", "dk", "ec", "gr", "hk", "hr", "hu", "ie", "il", "ke", "mo", "mx", "my", "ng",
     "no", "nz", "pe", "ph", "rs", "sg", "si", "sk", "tw", "za", "cn", "eg", "ir", "kr", "tn", "ae", "jp", "ma", "sa",
+    "dz",
 )  # fmt: skip
 """Countries by ISO 3166 alpha-2, in the order of the classes of `CountryNet`: its weights depend on it, so new ones are
 last."""

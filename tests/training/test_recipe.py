@@ -5,12 +5,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
 from click.testing import Result
 
 from plate_nets.common.errors import InputError
 from plate_nets.countries import load_scheme, main_scheme
-from plate_nets.networks.checkpoint import read_metadata
+from plate_nets.networks.checkpoint import WEIGHTS, read_metadata, read_weights
 from plate_nets.networks.registry import NETWORKS
 from plate_nets.networks.runtimes.quantization import RANGES
 from tests.commands import invoke
@@ -146,6 +148,15 @@ def test_a_recipe_makes_weights_to_publish_and_a_report(folder: Path, tmp_path: 
     other = train(folder, tmp_path, "schedule.seed=4")
     assert other.exit_code == 1
     assert 'begun with "seed": 3, now "seed": 4; use the same settings, or another folder' in other.output
+
+
+def test_the_result_may_be_a_mean_with_the_weights_at_the_start(folder: Path, tmp_path: Path) -> None:
+    done = train(folder, tmp_path, "averaging.start=1", "calibration.drawn=0", "checks={}")
+    assert done.exit_code == 0, done.output
+    before, after = (read_weights(each / "lprnet.safetensors") for each in (WEIGHTS, tmp_path / "last"))
+    assert all(np.allclose(after[name], before[name], atol=1e-6) for name in before if "num_batches" not in name)
+    checkpoint = torch.load(tmp_path / "checkpoint.pt", weights_only=True)
+    assert not np.allclose(checkpoint["average"]["lprnet.classes.weight"], before["classes.weight"], atol=1e-6)
 
 
 @contextmanager

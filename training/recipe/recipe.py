@@ -138,10 +138,13 @@ class Schedule(Part):
 
 
 class Averaging(Part):
-    """The weights that are kept are a moving average of those that learn (Polyak & Juditsky, 1992)."""
+    """The result is a moving average of the weights that learn (Polyak & Juditsky, 1992), or in the end a mean of that
+    and of the weights at the start (Wortsman et al., "Robust fine-tuning of zero-shot models", 2022)."""
 
     decay: Annotated[float, Field(ge=0, lt=1)] = DECAY
-    """Its decay per step."""
+    """Of the moving average, per step."""
+    start: Share = 0.0
+    """Weight of the start in the mean, if the training starts from weights."""
 
 
 class Calibration(Part):

@@ -4,6 +4,7 @@ Each stage keeps its result in the run's folder. The same command goes on after 
 machine: prepared data and a finished training are not repeated.
 """
 
+import copy
 import logging
 import shutil
 from collections.abc import Sequence
@@ -42,6 +43,8 @@ def run(
     _check_same(note, learns)
     task = TASKS[recipe.network](recipe, root, out, device)
     state = task.begin(task.start)
+    share = recipe.averaging.start if task.start else 0.0
+    start = (copy.deepcopy(state.average.state_dict()), share) if share else None
     if (out / loop.CHECKPOINT).exists():
         loop.continue_from(state, out)
     task.examples = prepare(recipe, root, out / PREPARED)
@@ -50,7 +53,7 @@ def run(
     if not (out / LAST).exists() or budget.progress(state) < 1:
         data = ", ".join(each for each, data in recipe.data.items() if data.use == "train")
         metadata = {"recipe": name, "seed": str(schedule.seed), "data": data}
-        how = {"budget": budget, "out": out, "device": device, "workers": workers, "metadata": metadata}
+        how = {"budget": budget, "out": out, "device": device, "workers": workers, "metadata": metadata, "start": start}
         task.trainer(state, how | {"rate": schedule.rate, "every": schedule.every}).run()
     write_held_out(task.of_use("train"), root, out / HELD_OUT)
     found = Findings(name, recipe, str(device), state.step, state.seconds / 60, beside=others)

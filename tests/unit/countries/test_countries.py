@@ -12,6 +12,7 @@ ANY = {"latin", "scripts"}
 NAMED = {"emirates", "scripts"}
 """The schemes that have to be named, and are not in `world`."""
 EXAMPLES = {
+    "algeria": ("0026919916 15120011206", "0026909916 0026919976 002691991"),
     "argentina": ("AB123CD ABC123 A123BCD 123ABC", "A1B2C3 ABCD123"),
     "armenia": ("34AB567 123AB45", "AB34567 3AB567"),
     "australia": ("ABC12D AB12CD ABC123 1AB2CD 123AB4 1ABC234 S123ABC A12BC", "2AB3CD 2ABC345 AB1234 ABCD12"),
@@ -125,7 +126,7 @@ def test_a_group_expands_to_its_countries() -> None:
     assert {"germany", "poland", "russia"} <= {scheme.name for scheme in europe} < {scheme.name for scheme in world}
     assert {"kazakhstan", "uzbekistan", "russia"} <= {scheme.name for scheme in cis}
     assert load_schemes("turkey,cis,turkey")[0].name == "turkey" and len(load_schemes("turkey,cis")) == len(cis) + 1
-    with pytest.raises(SchemeError, match=r"expected argentina, .* a group \(africa, .*world\) or .* got 'mars'"):
+    with pytest.raises(SchemeError, match=r"expected algeria, .* a group \(africa, .*world\) or .* got 'mars'"):
         load_schemes("europe,mars")
 
 

