@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 import typer
-from click.testing import Result
 from typer.testing import CliRunner
+from typer.testing import Result as Result  # type: ignore[attr-defined]  # click's, or that of a copy in typer
 
 
 def invoke(main: Callable[..., Any], *arguments: object) -> Result:

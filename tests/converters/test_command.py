@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 import torch
-from click.testing import Result
 from typer.testing import CliRunner
 
 from converters.__main__ import app
+from tests.commands import Result
 from tests.paths import ROOT
 from tests.schemes import for_testland
 

@@ -8,14 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from click.testing import Result
 
 from plate_nets.common.errors import InputError
 from plate_nets.countries import load_scheme, main_scheme
 from plate_nets.networks.checkpoint import WEIGHTS, read_metadata, read_weights
 from plate_nets.networks.registry import NETWORKS
 from plate_nets.networks.runtimes.quantization import RANGES
-from tests.commands import invoke
+from tests.commands import Result, invoke
 from training.__main__ import main
 from training.recipe.load import BUILT_IN, load_recipe
 from training.recipe.networks import starts

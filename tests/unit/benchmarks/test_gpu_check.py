@@ -3,11 +3,10 @@
 from pathlib import Path
 
 import pytest
-from click.testing import Result
 
 from benchmarks import gpu_check
 from benchmarks.gpu_check import Failed, Report, compared, gpu_options, main
-from tests.commands import invoke
+from tests.commands import Result, invoke
 from tests.packaging.conftest import shell
 
 

@@ -19,7 +19,6 @@ import cv2
 import numpy as np
 import pytest
 from click import Argument, Group
-from click.testing import Result
 from typer.core import TyperArgument
 from typer.main import get_command
 from typer.testing import CliRunner
@@ -33,6 +32,7 @@ from plate_nets.common.errors import DeadlineExceeded, InputError, ModelDied, Se
 from plate_nets.countries.designs import UNKNOWN
 from plate_nets.recognition.left_out import LeftOut
 from plate_nets.types import CORNER_COLUMNS, PLATE_COLUMNS, VEHICLE_COLUMNS, Box, Plate, Reading
+from tests.commands import Result
 from tests.frames import Placed, compose, encode
 
 CORNERS = (10.04, 20, 59, 21, 60, 31, 11, 30)

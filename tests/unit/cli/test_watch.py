@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 import yaml
-from click.testing import Result
 from typer.testing import CliRunner
 
 from plate_nets.cameras.option_settings import SALT_VARIABLE
 from plate_nets.cli import app
 from plate_nets.recognition.local import LocalReader
 from tests.clips import TEXT, passing, still, write_clip
+from tests.commands import Result
 from tests.paths import ODD_FOLDER
 from tests.receiver import Receiver
 

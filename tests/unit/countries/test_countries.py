@@ -12,7 +12,7 @@ ANY = {"latin", "scripts"}
 NAMED = {"emirates", "scripts"}
 """The schemes that have to be named, and are not in `world`."""
 EXAMPLES = {
-    "algeria": ("0026919916 15120011206", "0026909916 0026919976 002691991"),
+    "algeria": ("0026919916 15120011206", "0026909916 0026919976 0026914516 002691991"),
     "argentina": ("AB123CD ABC123 A123BCD 123ABC", "A1B2C3 ABCD123"),
     "armenia": ("34AB567 123AB45", "AB34567 3AB567"),
     "australia": ("ABC12D AB12CD ABC123 1AB2CD 123AB4 1ABC234 S123ABC A12BC", "2AB3CD 2ABC345 AB1234 ABCD12"),
