@@ -9,7 +9,7 @@ new=out/newest/bin/python
 [[ -x $new ]] || "${PYTHON:-.venv/bin/python}" -m venv out/newest
 read -ra packages <<<"$(.venv/bin/python -c 'import re, tomllib
 project = tomllib.load(open("pyproject.toml", "rb"))["project"]
-extras = [project["optional-dependencies"][name] for name in ("local", "convert", "onnx", "batch")]
+extras = [project["optional-dependencies"][name] for name in ("local", "convert", "onnx", "batch", "watch")]
 print(*{re.match(r"[\w.-]+(\[[\w,]+\])?", each)[0] for each in sum(extras, project["dependencies"])})')"
 echo "==> out/newest: the newest ${packages[*]}"
 $new -m pip install --quiet --no-compile --upgrade --upgrade-strategy eager "${packages[@]}" \
