@@ -44,7 +44,8 @@ class DecodingSettings:
     and 0.941 of the plates get a text at 0.6, 0.8 and 0.9; 4, 3 and 3 of these differ from the label, and two labels
     are wrong.
     ``floor``: the minimum probability of the whole text, 0..1. Below it, the text would come from the format and not
-    from the plate. A guess, not measured.
+    from the plate: read as a US plate, A123BC77 became A123B77. 4 of 1,954 right texts of the sets in shared are lost
+    with 0.3 instead of 0.1, and 12 with 0.4.
     ``certain``: if the text of the best path has at least this probability over all its paths, no other text is
     searched for. What is left, such as the probability of one more symbol at the end, does not lower the confidence.
     ``beam_width``: the number of prefixes kept at each step.
@@ -64,7 +65,7 @@ class DecodingSettings:
     """
 
     sure: float = 0.8
-    floor: float = 0.1
+    floor: float = 0.3
     certain: float = 0.95
     beam_width: int = 8
     again_from: float = 0.05

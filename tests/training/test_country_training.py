@@ -112,7 +112,7 @@ def test_a_ground_is_named_after_its_colour(colour: str, name: str | None) -> No
 def test_drawings_have_every_ground(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(samples, "drawn_layout", lambda *_: (None, None))  # only the colours, which is fast
     drawn = Samples(load_schemes("world"), {}, batch=64, seed=0)
-    assert {drawn._drawing(number).ground for number in range(400)} == {*range(len(GROUNDS)), NOT_KNOWN}
+    assert {drawn._drawing(number).ground for number in range(800)} == {*range(len(GROUNDS)), NOT_KNOWN}
 
 
 @pytest.mark.parametrize(

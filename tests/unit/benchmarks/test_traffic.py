@@ -70,7 +70,7 @@ def test_a_folder_without_the_public_pair_is_named(tmp_path: Path) -> None:
     app = typer.Typer()
     app.command()(main)
     answer = CliRunner().invoke(app, ["--only", "traffic", "--clips", str(tmp_path), "--peers", str(tmp_path)])
-    assert str(answer.exception) == f"{tmp_path}: expected one yolo-*.onnx, got 0"
+    assert (answer.exit_code, answer.stderr) == (1, f"error: {tmp_path}: expected one yolo-*.onnx, got 0\n")
 
 
 def test_the_cost_of_two_streams_is_printed(tmp_path: Path) -> None:
