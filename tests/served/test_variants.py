@@ -45,6 +45,8 @@ FRAMES = [EMPTY, *(compose(720, 1280, PLACED[:count]) for count in (1, 4, 18))]
 
 FIRST_LOOK = {"again_below": 0, "again_under": 0}
 """Settings without a second look, which an ensemble cannot have."""
+RUSSIA_ALONE = {"scheme": main_scheme().name}
+"""What the ensemble and the client's chain read; the server loads no other reader."""
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +56,7 @@ def triton() -> Iterator[Served]:
             convert(conversion, Mode.TRACE, MODEL_REPOSITORY)
     with pytest.MonkeyPatch.context() as patch:
         for model, (name, value) in itertools.product(
-            (PLATE_RECOGNITION, PLATE_RECOGNITION_PYTHON), FIRST_LOOK.items()
+            (PLATE_RECOGNITION, PLATE_RECOGNITION_PYTHON), (FIRST_LOOK | RUSSIA_ALONE).items()
         ):
             patch.setenv(f"PLATES_{model.name}_{name}".upper(), str(value))
         yield from serve()
