@@ -51,8 +51,7 @@ def synthesize(
     kind, text = texts.sample_text(scheme.by_lines[lines], rng, kind)
     shown = change(text, rng) if change else text
     height = lines * crops.draw_height(rng, sight)
-    picture, corners = drawn_plate(scheme, kind, text, height, rng, shown)
-    picture = crops.negative(picture, rng) if inverted else picture
+    picture, corners = drawn_plate(scheme, kind, text, height, rng, shown, inverted)
     return Sample(photograph_drawn(picture, corners, height, rng, sight, lines), shown, kind, height)
 
 
@@ -65,13 +64,20 @@ def photograph_drawn(
 
 
 def drawn_plate(
-    scheme: PlateScheme, kind: str, text: str, height: float, rng: np.random.Generator, shown: str = ""
+    scheme: PlateScheme,
+    kind: str,
+    text: str,
+    height: float,
+    rng: np.random.Generator,
+    shown: str = "",
+    inverted: bool = False,
 ) -> tuple[Frame, camera.Corners]:
     """A plate with its surroundings from the front, drawn finely enough for ``height`` px, and its corners (4, 2).
 
-    ``shown``: what stands on it instead of ``text``, with as many symbols.
+    ``shown``: what stands on it instead of ``text``, with as many symbols. ``inverted``: as a negative.
     """
-    return drawn_layout(plates.sample_layout(scheme, kind, text, rng), shown or text, height, rng)
+    picture, corners = drawn_layout(plates.sample_layout(scheme, kind, text, rng), shown or text, height, rng)
+    return crops.negative(picture, rng) if inverted else picture, corners
 
 
 def drawn_layout(

@@ -70,8 +70,7 @@ def _photo(
     kind = usual if first or not others else others[int(rng.integers(len(others)))]
     kind, text = texts.sample_text(scheme, rng, kind)
     height = float(lines * LOWEST * (crops.HEIGHTS["near"][1] / LOWEST) ** rng.random())
-    picture, corners = drawn_plate(scheme, kind, text, height, rng)
-    picture = crops.negative(picture, rng) if inverted else picture
+    picture, corners = drawn_plate(scheme, kind, text, height, rng, inverted=inverted)
     target = placed(corners, height, rng, LARGEST_BOX)
     margins = height * rng.uniform(*_SURROUNDINGS, 4)
     low, high = target.min(axis=0) - margins[:2], target.max(axis=0) + margins[2:]
