@@ -18,6 +18,7 @@ from plate_nets.evaluation.other_reader import OtherPlate, OtherReader
 from plate_nets.recognition.local import LocalReader
 from tests.frames import Placed, compose, encode
 from tests.local_http import LocalHttp, QuietHandler
+from tests.waiting import eventually
 from tests.web.conftest import CHROMIUM
 
 TEXTS = ("A123BC77", "B126EK78", "K987MT99")
@@ -100,10 +101,15 @@ def test_the_page_shows_where_readers_differ_and_counts_who_is_right(
         assert all(page.evaluate("[...document.images].map((each) => each.complete && each.naturalWidth > 0)"))
         page.get_by_role("button", name="ours").first.click()
         page.get_by_role("button", name="neither").last.click()
-        page.wait_for_timeout(500)  # until the browser has stored the answers
-        page.reload()
-        counts = page.locator("#counts tr").last.locator("td").all_inner_texts()
-        assert counts[1:] == ["1", "1", "1", "0", "1", "0", "1"]
+        counts = page.locator("#counts tr").last.locator("td")
+        told = counts.all_inner_texts()
+        assert told[1:] == ["1", "1", "1", "0", "1", "0", "1"]
+
+        def reloaded() -> bool:
+            page.reload()
+            return counts.all_inner_texts() == told
+
+        assert eventually(reloaded, 20)  # a browser stores the answers when it has the time
         with page.expect_download() as saved:
             page.get_by_role("button", name="Save").click()
         assert [row["right"] for row in csv.DictReader(saved.value.path().open(encoding="utf-8"))] == [
