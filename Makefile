@@ -88,7 +88,7 @@ TIMES ?= 30
 .PHONY: soak
 soak: .venv/all.stamp $(MODELS) programs ## what other tests do in a short form in full length, over four hours: make soak MINUTES=60 ROUNDS=20
 	@echo "==> full load and odd inputs for $(MINUTES) minutes each, every process killed $(ROUNDS) times, and more"
-	@PLATES_SOAK_MINUTES=$(MINUTES) PLATES_SOAK_ROUNDS=$(ROUNDS) $(BIN)/python -m pytest tests/faults tests/unit/events/sinks tests/converters -m soak
+	@PLATES_SOAK_MINUTES=$(MINUTES) PLATES_SOAK_ROUNDS=$(ROUNDS) $(BIN)/python -m pytest tests -m 'soak and not image'
 
 ATTACKS := $(addprefix tests/faults/test_,page.py sinks.py reach.py)
 

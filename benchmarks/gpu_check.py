@@ -141,6 +141,11 @@ def serving(device: str, engine: str, log: Path) -> Iterator[tuple[str, str]]:
             process.wait()
 
 
+def other_format(name: str) -> str:
+    """Make the STN's file of a format, compared with the network; for AOTInductor on the GPU, if torch finds one."""
+    return output(PYTHON, "-m", "converters", "stn", "--format", name)
+
+
 def base(device: str, engine: str) -> str:
     """What the image has of its base: the release of Triton, its Python, its user, its backends."""
     if device == "cpu":
@@ -224,6 +229,7 @@ def main(
         if not report.step("machine", lambda: machine(device, engine)):
             return
         report.step("conversion, compared with the networks", lambda: output(PYTHON, "-m", "converters"))
+        report.step("other formats", lambda: "".join(map(other_format, ("onnx", "aoti"))))
         if device == "gpu" and not report.step("image", lambda: output("tools/image.sh", image_base, "gpu")):
             return
         report.step("base", lambda: base(device, engine))

@@ -156,7 +156,7 @@ def serve(
             options=[f"--grpc-max-connection-age={round(1000 * age)}"] if (age := grpc_max_connection_age) else [],
             exit_timeout=0,  # the supervisor waits for requests in flight, nested ones included
         )
-        for fault in warnings(triton.model_repository, address):
+        for fault in warnings(triton.model_repository, address, kind):
             status.report("warning", fault=fault)
         endpoint = stack.enter_context(HealthEndpoint(status, address, health_port, StatusCollector(status)))
         if control_key_file:

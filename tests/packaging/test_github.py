@@ -2,10 +2,11 @@
 
 import json
 import re
+import shutil
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -27,9 +28,14 @@ def lint(path: Path) -> list[str]:
     return [each for each in found if not each.startswith(NEWER)]
 
 
-def steps(path: Path) -> list[dict[str, Any]]:
-    jobs = yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"].values()
-    return [step for job in jobs for step in job["steps"]]
+def commands(path: Path, program: str) -> list[str]:
+    """The steps that run a program, once for each entry of their job's matrix."""
+    found = []
+    for job in yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"].values():
+        own = [step["run"] for step in job["steps"] if step.get("run", "").startswith(program)]
+        targets = job.get("strategy", {}).get("matrix", {}).get("target", [""])
+        found += [command.replace("${{ matrix.target }}", target) for command in own for target in targets]
+    return found
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
@@ -45,11 +51,24 @@ def test_actionlint_finds_a_fault(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
 def test_the_steps_are_targets_of_the_makefile(path: Path) -> None:
-    commands = [step["run"] for step in steps(path) if step.get("run", "").startswith("make")]
-    assert commands
-    for command in commands:
+    assert commands(path, "make ")
+    for command in commands(path, "make "):
         result = shell(command.replace("make ", "make --dry-run ", 1))
         assert result.returncode == 0, f"{command}: {result.stderr}"
+
+
+def test_the_steps_without_a_server_read_the_picture(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    shutil.copy(ROOT / "out" / "scene.jpg", tmp_path / "out")
+    steps = commands(GITHUB / "workflows" / "ci.yml", "plates ")
+    assert steps
+    for command in steps:
+        result = shell(f"{Path(sys.executable).parent}/{command}", cwd=tmp_path)
+        assert result.returncode == 0, f"{command}: {result.stderr}"
+
+
+def test_the_extras_and_the_newest_packages_are_tried_each_night() -> None:
+    assert {"make test-extras", "make newest"} <= set(commands(GITHUB / "workflows" / "ci.yml", "make "))
 
 
 def test_nothing_but_actions_names_a_host() -> None:
