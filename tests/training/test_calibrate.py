@@ -13,7 +13,7 @@ from plate_nets.networks.checkpoint import WEIGHTS, read_metadata
 from plate_nets.networks.registry import NETWORKS
 from plate_nets.types import Reading
 from tests.spelling import spell
-from training.recipe.calibrate import LabelledLogits, calibrations, fold, read_at, surprise
+from training.recipe.calibrate import LabelledLogits, calibrations, fold, read_at, surprise, with_texts
 from training.recipe.measure import TrainedReader
 from training.recipe.recipe import ReaderRecipe
 
@@ -34,6 +34,16 @@ def test_a_higher_temperature_lowers_the_confidence_not_the_text() -> None:
     labelled = LabelledLogits(["A123BC77"], spell("A123BC77"), np.ones(1, np.intp))
     cold, hot = (read_at(main_scheme(), labelled, temperature)[0].reading for temperature in (1.0, 2.0))
     assert cold and hot and cold.best == hot.best == "A123BC77" and hot.confidence < cold.confidence
+
+
+def test_each_temperature_is_judged_by_the_same_plates() -> None:
+    """At a high one, no text of a plate is likely enough to be told."""
+    scheme = main_scheme()
+    labelled = LabelledLogits(["A123BC77", "A123BC78"], np.concatenate([spell("A123BC77")] * 2), np.ones(2, np.intp))
+    assert with_texts(scheme, labelled).texts == labelled.texts
+    assert not any(plate.reading and plate.reading.text for plate in read_at(scheme, labelled, 9.0, 0.3))
+    cold, hot = calibrations(scheme, labelled, [1.0, 9.0])
+    assert hot.surprise < cold.surprise  # half of the texts are wrong
 
 
 def test_the_weights_contain_the_temperature(tmp_path: Path) -> None:

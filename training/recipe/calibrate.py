@@ -61,23 +61,29 @@ def outputs_of(reader: TrainedReader, examples: Iterable[Example]) -> LabelledLo
     return LabelledLogits(texts, np.concatenate(logits), np.concatenate(lines))
 
 
-def read_at(scheme: PlateScheme, labelled: LabelledLogits, temperature: float) -> list[ReadPlate]:
-    """The readings at a temperature, sure or not."""
-    decoder = PlateDecoder(scheme, DecodingSettings(sure=0.0))
+def read_at(scheme: PlateScheme, labelled: LabelledLogits, temperature: float, floor: float = 0.0) -> list[ReadPlate]:
+    """The readings at a temperature, sure or not; see `DecodingSettings.floor`."""
+    decoder = PlateDecoder(scheme, DecodingSettings(sure=0.0, floor=floor))
     readings = decoder.decode(labelled.logits / temperature, labelled.lines)
     return [ReadPlate("", text, 0.0, reading) for text, reading in zip(labelled.texts, readings, strict=True)]
 
 
-def surprise(plates: Sequence[ReadPlate]) -> float:
-    """Mean negative log-likelihood of "right" and "wrong" by the confidence of each text.
+def with_texts(scheme: PlateScheme, labelled: LabelledLogits) -> LabelledLogits:
+    """The plates that have a text as the reader is: a temperature is not the better for losing the wrong ones.
 
     Raises:
-        WeightsError: there is no text.
+        WeightsError: there is none.
     """
-    outcomes = [(plate.reading.confidence, plate.exact) for plate in plates if plate.reading and plate.text]
-    if not outcomes:
-        raise WeightsError(f"the reader reads none of {len(plates)} plates, so there is no confidence to calibrate")
-    return log_loss(outcomes)
+    read = read_at(scheme, labelled, 1.0, DecodingSettings.floor)
+    rows = [row for row, plate in enumerate(read) if plate.reading and plate.reading.text]
+    if not rows:
+        raise WeightsError(f"the reader reads none of {len(read)} plates, so there is no confidence to calibrate")
+    return LabelledLogits([labelled.texts[row] for row in rows], labelled.logits[rows], labelled.lines[rows])
+
+
+def surprise(plates: Sequence[ReadPlate]) -> float:
+    """Mean negative log-likelihood of "right" and "wrong" by the confidence of each text."""
+    return log_loss([(plate.reading.confidence, plate.exact) for plate in plates if plate.reading])
 
 
 def calibrations(scheme: PlateScheme, labelled: LabelledLogits, temperatures: Iterable[float]) -> list[Calibrated]:
@@ -86,7 +92,8 @@ def calibrations(scheme: PlateScheme, labelled: LabelledLogits, temperatures: It
     Raises:
         WeightsError: there is no text.
     """
-    read = ((each, read_at(scheme, labelled, each)) for each in temperatures)
+    told = with_texts(scheme, labelled)
+    read = ((each, read_at(scheme, told, each)) for each in temperatures)
     return [Calibrated(each, surprise(plates), calibration_error(reliability(plates))) for each, plates in read]
 
 
