@@ -68,7 +68,10 @@ def main(
     ] = None,
     peers: Annotated[
         Path | None,
-        typer.Option(help="Folder with a public pair to compare (yolo-*.onnx, cct_*.onnx), for traffic.", exists=True),
+        typer.Option(
+            help="Folder with a public pair to compare (yolo-*.onnx, cct_*.onnx, cct_*_config.yaml), for traffic.",
+            exists=True,
+        ),
     ] = None,
 ) -> None:
     """Measure what cameras cost, and how long a lost one takes to come back. Prints a line of JSON per measurement."""

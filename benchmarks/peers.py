@@ -4,7 +4,7 @@ The other reader gets stretched crops of the labelled boxes; ours first finds th
 ``--detector`` both read whole photos: each finds the plates by itself, and a plate that it does not find has no text.
 They take turns, so that a busy machine slows both. If the labels have a column `country`, as those that
 `python -m training` holds out, the table says how often the country is right among the plates with a right text. It
-needs `pip install onnxruntime`, which is not a dependency of the project.
+needs the extra `onnx`, and the configuration of the reader, `*_config.yaml`, beside its file.
 """
 
 import statistics
@@ -23,11 +23,11 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from benchmarks.measures.other_detector import OtherDetector
 from benchmarks.measures.other_reader import OtherReader
 from plate_nets.countries import load_schemes
 from plate_nets.evaluation.dataset import REQUIRED, csv_rows, load_dataset, read_photo
 from plate_nets.evaluation.evaluate import boxes_of
+from plate_nets.evaluation.onnx_pair import OnnxDetector
 from plate_nets.evaluation.reading_metrics import Share
 from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.overlap import iou
@@ -97,7 +97,7 @@ def main(
     """Print how many plates each reader reads right, with 95 % intervals, and the time of each per plate."""
     schemes = load_schemes(scheme)
     ours, other = LocalReader(scheme=schemes, threads=threads), OtherReader(model, threads)
-    finder = None if detector is None else OtherDetector(detector, threads)
+    finder = None if detector is None else OnnxDetector(detector, threads)
     cv2.setNumThreads(threads)
     title = f"{scheme}; of the plates, shares with intervals of 95 %"
     table = Table(
@@ -110,7 +110,7 @@ def main(
     Console(width=200).print(table)
 
 
-def compare(folder: Path, ours: LocalReader, other: OtherReader, detector: OtherDetector | None = None) -> Compared:
+def compare(folder: Path, ours: LocalReader, other: OtherReader, detector: OnnxDetector | None = None) -> Compared:
     """Compare both readers on the plates of a labelled folder: in the labelled boxes or, with the other's detector, in
     whole photos.
 
@@ -142,7 +142,7 @@ def compare(folder: Path, ours: LocalReader, other: OtherReader, detector: Other
 
 
 def _read_whole(
-    frame: Frame, detector: OtherDetector, reader: OtherReader
+    frame: Frame, detector: OnnxDetector, reader: OtherReader
 ) -> tuple[Boxes, Sequence[str], NDArray[np.uint8]]:
     """A photo -> the boxes of the other detector, the texts in them, and the crops that were read."""
     boxes = detector.find(frame)

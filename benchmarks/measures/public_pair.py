@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.measures.other_detector import OtherDetector
 from benchmarks.measures.other_reader import OtherReader
 from plate_nets.common.errors import InputError
 from plate_nets.countries import PlateScheme, default_schemes
+from plate_nets.evaluation.onnx_pair import OnnxDetector
 from plate_nets.recognition.overlap import iou, stacked
 from plate_nets.types import Box, Frame, Plate
 
@@ -35,7 +35,7 @@ class PublicPair:
     The text of a car is the one that most of its frames have.
     """
 
-    def __init__(self, detector: OtherDetector, reader: OtherReader) -> None:
+    def __init__(self, detector: OnnxDetector, reader: OtherReader) -> None:
         self._detector, self._reader = detector, reader
         self.schemes: Sequence[PlateScheme] = default_schemes()
         self.frames = 0
@@ -70,12 +70,12 @@ class PublicPair:
 
 
 def load_pair(folder: Path) -> PublicPair:
-    """The pair of a folder, `yolo-*.onnx` and `cct_*.onnx`, each on one thread.
+    """The pair of a folder, `yolo-*.onnx` and `cct_*.onnx` with its `cct_*_config.yaml`, each on one thread.
 
     Raises:
         InputError: a file is missing or does not load.
     """
-    return PublicPair(OtherDetector(_only(folder, "yolo-*.onnx"), 1), OtherReader(_only(folder, "cct_*.onnx"), 1))
+    return PublicPair(OnnxDetector(_only(folder, "yolo-*.onnx"), 1), OtherReader(_only(folder, "cct_*.onnx"), 1))
 
 
 def _only(folder: Path, pattern: str) -> Path:

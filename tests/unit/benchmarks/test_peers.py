@@ -8,9 +8,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.measures.other_detector import OtherDetector
 from benchmarks.measures.other_reader import OtherReader
 from benchmarks.peers import compare
+from plate_nets.evaluation.onnx_pair import OnnxDetector
 from plate_nets.recognition.local import LocalReader
 from plate_nets.types import Boxes, Frame
 from tests.frames import Placed, compose
@@ -22,6 +22,9 @@ class Other(OtherReader):
     def __init__(self) -> None:
         pass
 
+    def cut(self, frame: Frame, boxes: Boxes) -> NDArray[np.uint8]:
+        return np.zeros((len(boxes), 1, 1, 3), np.uint8)
+
     def read(self, crops: NDArray[np.uint8]) -> list[str]:
         return ["A123BC77"] * len(crops)
 
@@ -29,7 +32,7 @@ class Other(OtherReader):
         return [("ro", 0.9)] * len(crops)
 
 
-class Finder(OtherDetector):
+class Finder(OnnxDetector):
     """Finds the first of the plates below, and something that is no plate."""
 
     def __init__(self) -> None:
