@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,11 +15,12 @@ from rich.table import Table
 
 from plate_nets.cli.options import Local, Schemes, Urls, use_schemes
 from plate_nets.cli.readers import open_reader
-from plate_nets.common.errors import ServerUnavailable, SourceError
+from plate_nets.common.errors import SourceError
 from plate_nets.common.extras import needs
 from plate_nets.types import Frame
 
 if TYPE_CHECKING:
+    from plate_nets.cameras.address import SourceAddress
     from plate_nets.evaluation.comparison import Comparison
 
 TOKEN_VARIABLE = "PLATES_COMPARE_TOKEN"
@@ -37,9 +39,10 @@ def compare(
         list[str],
         typer.Option(
             "--with",
-            help="Address of another reader: http://HOST:8080/v1/plate-reader/ for Plate Recognizer's API, whose token "
-            f"is in {TOKEN_VARIABLE}, or http://HOST:32168 for CodeProject.AI's. Repeatable.",
-            metavar="URL",
+            help="Another reader: http://HOST:8080/v1/plate-reader/ for Plate Recognizer's API, whose token is in "
+            f"{TOKEN_VARIABLE}, http://HOST:32168 for CodeProject.AI's, or DETECTOR.onnx,READER.onnx for a pair as "
+            "fast-alpr runs it. Repeatable.",
+            metavar="URL|FILES",
         ),
     ],
     out: Annotated[Path, typer.Option(help="Folder for the page and its pictures.", file_okay=False)] = OUT,
@@ -51,61 +54,65 @@ def compare(
 ) -> None:
     """Compare our readings with those of other readers, and show where they differ on a page that asks who is right.
 
-    Ctrl-C ends a comparison of cameras; the page has what was compared until then.
+    Ctrl-C ends a comparison of cameras; the page has what was compared until then. It is written each minute.
 
     Exit code: 0 if there is a page, 2 if a source or a reader failed, or the usage is wrong, 130 after Ctrl-C.
     """
     with needs("watch", "plates compare"):
-        import cv2
-
+        from plate_nets.cameras.address import parse_source
         from plate_nets.evaluation.comparison import Comparison
+        from plate_nets.evaluation.onnx_pair import SUFFIX, OnnxPair
         from plate_nets.evaluation.other_reader import OtherReader
+        from plate_nets.evaluation.patience import Patient
 
-    ends = time.monotonic() + (60 * minutes if minutes else float("inf"))
-    comparison, failed = Comparison(out), dict.fromkeys(others, 0)
-    silent: ServerUnavailable | None = None
-    terminal = Console(stderr=True, highlight=False)
+    addresses = [parse_source(each) for each in sources]
+    comparison, token = Comparison(out), os.environ.get(TOKEN_VARIABLE, "")
+    terminal = Console(stderr=True, highlight=False, soft_wrap=True)
     with ExitStack() as stack:
-        asked = {each: stack.enter_context(OtherReader(each, os.environ.get(TOKEN_VARIABLE, ""))) for each in others}
+        opened: list[OnnxPair | OtherReader] = [
+            OnnxPair(each) if each.endswith(SUFFIX) else stack.enter_context(OtherReader(each, token))
+            for each in dict.fromkeys(others)
+        ]
         reader = stack.enter_context(open_reader(local, url, "grpc", _TIMEOUT, None, None, use_schemes(scheme)))
         columns = (TextColumn("{task.completed} pictures compared"), TimeElapsedColumn())
         bar = stack.enter_context(Progress(*columns, console=terminal, transient=True))
+        say = partial(bar.console.print, markup=False)
+        ours = Patient("our reader", reader.read, 1, say)
+        asked = [Patient(other.name, other.read, _PATIENCE, say) for other in opened]
         task = bar.add_task("", total=None)
         stack.callback(_tell, comparison)
-        for source in sources:
-            for frame in _frames(source, every, ends, bar.console.print):
-                encoded, ours = cv2.imencode(".jpg", frame)[1].tobytes(), reader.read(frame)
-                for each, other in asked.items():
-                    try:
-                        comparison.add(other.name, Path(source).name, frame, ours, other.read(encoded))
-                        failed[each] = 0
-                    except ServerUnavailable as error:
-                        silent = error
-                        failed[each] += 1
-                        if failed[each] == _PATIENCE:
-                            raise
+        ends = time.monotonic() + (60 * minutes if minutes else float("inf"))
+        for address in addresses:
+            name = str(address) if address.live else Path(address.location).name
+            for frame in _frames(address, every, ends, say):
+                comparison.keep()
+                if frame is None or (found := ours.read(frame, lasting=address.live)) is None:
+                    continue
+                for other in asked:
+                    if (theirs := other.read(frame, lasting=address.live)) is not None:
+                        comparison.add(other.name, name, frame, found, theirs)
                 bar.advance(task)
-        if silent and not comparison.counts:
-            raise silent
+        if not comparison.counts:
+            ours.complain()
+            for other in asked:
+                other.complain()
 
 
-def _frames(source: str, every: float, ends: float, say: Callable[[str], None]) -> Iterator[Frame]:
-    """Pictures (H, W, 3) BGR of a source until it ends, or the clock does.
+def _frames(address: "SourceAddress", every: float, ends: float, say: Callable[[str], None]) -> Iterator[Frame | None]:
+    """Pictures (H, W, 3) BGR of a source until it ends, or the clock does; None while there is none.
 
     Raises:
         SourceError: it cannot be read.
     """
-    from plate_nets.cameras.address import parse_source
     from plate_nets.cameras.capture import Capture, CaptureSettings
 
-    address = parse_source(source)
     capture = Capture(address, CaptureSettings(fps=None if address.kind == "folder" else 1 / every), say)
     capture.start()
     try:
         while not capture.handover.finished and time.monotonic() < ends:
             capture.watch()
-            if frame := capture.handover.take(0.5):
-                yield frame.bgr()
+            frame = capture.handover.take(0.5)
+            yield frame.bgr() if frame else None
     finally:
         capture.stop()
         capture.join(_TIMEOUT)

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -25,6 +26,8 @@ _SAME_PLATE = 0.2
 """Least overlap of two boxes of one plate: other readers cut plates out more widely."""
 _AROUND = 1.0
 """What a picture shows around a plate, in its widths and heights."""
+_PAGE_EVERY = 60.0
+"""Minimum seconds between two pages of a comparison that goes on."""
 
 
 @dataclass
@@ -53,6 +56,8 @@ class Comparison:
     counts: dict[str, Counter[str]] = field(default_factory=dict)
     """By reader: how many plates of each of `KINDS`."""
     _differences: dict[tuple[str, str, str, str], Difference] = field(default_factory=dict)
+    _changed: bool = False
+    _next_page: float = 0.0
 
     @property
     def differences(self) -> list[Difference]:
@@ -72,6 +77,7 @@ class Comparison:
                 continue
             kind = KINDS[0] if text == said else KINDS[1] if text and said else KINDS[2] if text else KINDS[3]
             counts[kind] += 1
+            self._changed = True
             if kind == KINDS[0]:
                 continue
             key = (reader, source, text, said)
@@ -98,6 +104,11 @@ class Comparison:
         write_whole(self.folder / name, cv2.imencode(".jpg", part if part.size else frame)[1].tobytes())
         return name
 
+    def keep(self) -> None:
+        """Write the page if something changed and the last page is a minute old: a run that is killed leaves it."""
+        if self._changed and time.monotonic() >= self._next_page:
+            self.write()
+
     def write(self) -> Path:
         """Write the page and the table ``differences.csv`` -> the page."""
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -113,6 +124,7 @@ class Comparison:
         data = json.dumps(told).replace("<", "\\u003c")  # within a script, so that no text ends it
         page = Template(_PAGE.read_text(encoding="utf-8")).substitute(data=data)
         write_whole(self.folder / "index.html", page.encode())
+        self._changed, self._next_page = False, time.monotonic() + _PAGE_EVERY
         return self.folder / "index.html"
 
 

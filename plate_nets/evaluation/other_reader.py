@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import cv2
 import httpx
 
 from plate_nets.cameras.list_entries import normalize
@@ -15,7 +16,7 @@ from plate_nets.common.contexts import Closing
 from plate_nets.common.credentials import hide_credentials
 from plate_nets.common.errors import ServerUnavailable
 from plate_nets.common.http_address import http_address
-from plate_nets.types import Box
+from plate_nets.types import Box, Frame
 
 _PLATE_RECOGNIZER = "/v1/plate-reader"
 _CODEPROJECT = "/v1/vision/alpr"
@@ -54,12 +55,13 @@ class OtherReader(Closing):
     def close(self) -> None:
         self._client.close()
 
-    def read(self, encoded: bytes) -> list[OtherPlate]:
-        """An encoded picture -> its plates with a text.
+    def read(self, frame: Frame) -> Sequence[OtherPlate]:
+        """A frame (H, W, 3) BGR, which it gets as a JPEG -> its plates with a text.
 
         Raises:
             ServerUnavailable: it does not answer, or not as documented.
         """
+        encoded = cv2.imencode(".jpg", frame)[1].tobytes()
         try:
             answer = self._client.post(self._url, files={"upload": ("picture.jpg", encoded)}).raise_for_status()
             found = answer.json()

@@ -3,7 +3,8 @@
 import csv
 import importlib
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, ClassVar
@@ -14,12 +15,18 @@ from typer.testing import CliRunner
 
 from plate_nets.cli import app
 from plate_nets.cli.compare import TOKEN_VARIABLE
+from plate_nets.evaluation.comparison import Comparison
 from plate_nets.evaluation.other_reader import OtherPlate, OtherReader
 from plate_nets.recognition.local import LocalReader
+from plate_nets.types import Box, Frame
+from tests.clips import TEXT, passing, write_clip
 from tests.frames import Placed, compose, encode
 from tests.local_http import LocalHttp, QuietHandler
+from tests.onnx_models import write_detector, write_reader
+from tests.rtsp import RtspCamera
 from tests.waiting import eventually
 from tests.web.conftest import CHROMIUM
+from tests.web.test_page import PHONE
 
 TEXTS = ("A123BC77", "B126EK78", "K987MT99")
 PLACE = {"xmin": 90, "ymin": 190, "xmax": 270, "ymax": 244}
@@ -28,10 +35,11 @@ TOLD = ["a123bc77", "b126ek-18", None]
 
 
 class Other(QuietHandler):
-    """Answers the first picture with the first of `TOLD`, and so on."""
+    """Answers the first picture with the first of `TOLD`, and so on; fails on those of `lost`, by number from 1."""
 
     tokens: ClassVar[list[str | None]] = []
     asked: ClassVar[int] = 0
+    lost: ClassVar[tuple[int, ...]] = ()
 
     def do_POST(self) -> None:
         upload = self.rfile.read(int(self.headers["Content-Length"]))
@@ -51,7 +59,7 @@ class Other(QuietHandler):
             },
         }.get(self.path, {"detail": "something else"})
         body = json.dumps(answer).encode()
-        self.send_response(200)
+        self.send_response(503 if kind.asked in kind.lost else 200)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
@@ -59,7 +67,7 @@ class Other(QuietHandler):
 
 @pytest.fixture
 def other() -> Iterator[str]:
-    Other.tokens, Other.asked = [], 0
+    Other.tokens, Other.asked, Other.lost = [], 0, ()
     with closing(LocalHttp(Other)) as server:
         yield f"http://127.0.0.1:{server.port}"
 
@@ -112,10 +120,22 @@ def test_the_page_shows_where_readers_differ_and_counts_who_is_right(
         assert eventually(reloaded, 20)  # a browser stores the answers when it has the time
         with page.expect_download() as saved:
             page.get_by_role("button", name="Save").click()
-        assert [row["right"] for row in csv.DictReader(saved.value.path().open(encoding="utf-8"))] == [
-            "ours",
-            "neither",
-        ]
+        assert answers(saved.value.path()) == ["ours", "neither"]
+
+        page = browser.new_page(locale="ru-RU", viewport=PHONE)
+        page.goto(Path("out/index.html").resolve().as_uri())
+        assert page.evaluate("document.documentElement.lang") == "ru"
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+        assert not re.search("[a-z]{3}", re.sub(f"{other}{path}|photos", "", page.inner_text("body")))
+        page.get_by_role("button", name="мы").first.click()
+        assert page.locator("[aria-pressed=true]").all_inner_texts() == ["мы"]
+        with page.expect_download() as saved:
+            page.get_by_role("button", name="Сохранить").click()
+        assert answers(saved.value.path()) == ["ours", ""], "the table is the same in each language"
+
+
+def answers(path: Path) -> list[str]:
+    return [row["right"] for row in table(path)]
 
 
 @pytest.mark.parametrize(
@@ -135,18 +155,49 @@ def test_a_reader_that_does_not_answer_ends_the_comparison(address: str, said: s
     assert not Path("comparison").exists()
 
 
-def test_ctrl_c_ends_a_comparison_with_a_page(other: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def interrupted_after(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C when the other reader would be asked once more; by then there is a page, which a kill would leave."""
     read = OtherReader.read
 
-    def interrupted(other: OtherReader, encoded: bytes) -> list[OtherPlate]:
-        if Other.asked == 1:
+    def interrupted(other: OtherReader, frame: Frame) -> Sequence[OtherPlate]:
+        if Other.asked == count:
+            assert Path("comparison/index.html").is_file()
             raise KeyboardInterrupt
-        return read(other, encoded)
+        return read(other, frame)
 
     monkeypatch.setattr(OtherReader, "read", interrupted)
+    monkeypatch.setattr("plate_nets.evaluation.comparison._PAGE_EVERY", 0)
+
+
+def test_ctrl_c_ends_a_comparison_with_a_page(other: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    interrupted_after(1, monkeypatch)
     result = CliRunner().invoke(app, ["compare", "photos", "--local", "--with", other])
     assert result.exit_code == 130
     assert result.stdout.splitlines()[-1] == "comparison/index.html" and Path("comparison/index.html").is_file()
+
+
+def test_a_page_of_a_comparison_that_goes_on_is_written_each_minute_if_something_changed(tmp_path: Path) -> None:
+    comparison = Comparison(tmp_path / "out")
+    frame = compose(360, 480)
+    for text, written in (("A1", ["A1"]), ("B2", ["A1"])):
+        comparison.add("other", "gate", frame, [], [OtherPlate(Box(0, 0, 90, 30), text, 0.9)])
+        comparison.keep()
+        assert [row["theirs"] for row in table(tmp_path / "out/differences.csv")] == written
+    comparison._next_page = 0.0  # a minute later
+    comparison.keep()
+    assert len(table(tmp_path / "out/differences.csv")) == 2
+
+
+def test_a_pair_of_onnx_files_is_another_reader() -> None:
+    write_detector(Path("finder.onnx"), [(0, 10, 26, 26, 30, 0, 0.9)])
+    write_reader(Path("reader.onnx"), TEXTS[0], 0.9)
+    command = ["compare", "photos", "--local", "--with", "finder.onnx,reader.onnx"]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.split()[-6:] == ["finder.onnx,reader.onnx", "1", "2", "0", "0", "comparison/index.html"]
+    Path("reader.onnx").unlink()
+    result = CliRunner().invoke(app, command)
+    assert (result.exit_code, result.stderr) == (2, "plates: reader.onnx: No such file or directory\n")
 
 
 def test_a_server_that_does_not_answer_ends_the_comparison(other: str) -> None:
@@ -154,8 +205,43 @@ def test_a_server_that_does_not_answer_ends_the_comparison(other: str) -> None:
     assert result.exit_code == 2 and "127.0.0.1:9" in result.stderr
 
 
-def test_a_video_is_compared_for_as_long_as_asked(other: str) -> None:
-    result = CliRunner().invoke(
-        app, ["compare", "nothing.mp4", "--with", other, "--local", "--every", "2", "--minutes", "0.01"]
-    )
+def test_a_video_is_compared_to_its_end(other: str) -> None:
+    write_clip(Path("car.mp4"), passing(24), fps=8)
+    result = CliRunner().invoke(app, ["compare", "car.mp4", "--with", other, "--local", "--every", "1"])
+    assert result.exit_code == 0, result.output
+    assert Other.asked == 3
+    assert {row["source"] for row in table(Path("comparison/differences.csv"))} == {"car.mp4"}
+    result = CliRunner().invoke(app, ["compare", "nothing.mp4", "--with", other, "--local"])
     assert result.exit_code == 2 and "nothing.mp4" in result.stderr
+
+
+@pytest.fixture
+def camera() -> Iterator[RtspCamera]:
+    camera = RtspCamera(write_clip(Path("camera.mkv"), [*passing(24)] * 40, fps=8), "ann", "s3cret")
+    yield camera
+    camera.kill()
+
+
+def test_a_camera_is_compared_for_as_long_as_asked(other: str, camera: RtspCamera) -> None:
+    for minutes in ("0.05", "0.3", "1"):  # a slow machine may have no picture at first
+        Other.asked = 0
+        command = ["compare", camera.url("ann:s3cret@"), "--with", other, "--local", "--minutes", minutes]
+        result = CliRunner().invoke(app, [*command, "--every", "0.2"])
+        assert result.exit_code == 0, result.output
+        if Other.asked >= len(TOLD):
+            break
+    assert {row["source"] for row in table(Path("comparison/differences.csv"))} == {camera.url()}
+    assert "s3cret" not in result.output + Path("comparison/index.html").read_text(encoding="utf-8")
+
+
+def test_a_reader_that_is_lost_beside_a_camera_is_asked_again(
+    other: str, camera: RtspCamera, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Other.lost = (3, 4)
+    interrupted_after(6, monkeypatch)
+    command = ["compare", camera.url("ann:s3cret@"), "--with", other, "--local", "--every", "0.2"]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 130, result.output
+    told = [line for line in result.stderr.splitlines() if other in line]
+    assert told == [f"lost: {other}: answered 503; it is asked again and again", f"{other}: answers again"]
+    assert TEXT in {row["ours"] for row in table(Path("comparison/differences.csv"))}
