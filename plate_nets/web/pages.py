@@ -12,7 +12,7 @@ from plate_nets.recognition.health import known_picture
 from plate_nets.types import PLATE_COLUMNS
 from plate_nets.web.access import SESSION_COOKIE, SESSION_SECONDS, Access, Caller
 from plate_nets.web.faults import Refused, answer_of
-from plate_nets.web.parts import EVENTS, LISTS, Sources, TheAccess, TheUploads, part
+from plate_nets.web.parts import CAMERAS, EVENTS, LISTS, Sources, TheAccess, TheUploads, part
 from plate_nets.web.texts import LANGUAGES, load_texts, preferred
 
 _HERE = Path(__file__).parent
@@ -33,9 +33,15 @@ class Pages:
 
     def __init__(self, access: Access, sources: Sources) -> None:
         self._access = access
-        self._with_cameras = sources.cameras is not None
         self._lists = [each.name for each in sources.lists.watch_lists()] if sources.lists else []
-        sections = {"try": True, "live": sources.store, "lists": sources.lists, HEALTH: True}
+        sections = {
+            "try": True,
+            "live": sources.store,
+            "events": sources.store,
+            "lists": sources.lists,
+            "cameras": sources.cameras,
+            HEALTH: True,
+        }
         self._sections = [name for name, source in sections.items() if source is not None]
         self._templates = jinja2.Environment(
             loader=jinja2.FileSystemLoader(_HERE / "templates"),
@@ -50,7 +56,6 @@ class Pages:
         facts = {
             "pageToken": self._access.page_token(request.state.caller),
             "sections": self._sections,
-            "withCameras": self._with_cameras,
             "lists": self._lists,
             "maxBytes": settings.limits.max_bytes,
             "maxVideo": settings.max_video,
@@ -96,7 +101,9 @@ async def page(request: Request, pages: ThePages, lang: str = "") -> Response:
 
 @router.get("/try")
 @router.get("/live", dependencies=[EVENTS])
+@router.get("/events", dependencies=[EVENTS])
 @router.get("/lists", dependencies=[LISTS])
+@router.get("/cameras", dependencies=[CAMERAS])
 async def section(request: Request) -> Response:
     """Redirect the address of a section, as people type it, to the page."""
     return RedirectResponse(f"/#{request.scope['path'].strip('/')}", 303)

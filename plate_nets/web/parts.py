@@ -58,6 +58,7 @@ def part(kind: type[Any], missing: str = "") -> Any:
 _NO_EVENTS = "events: not available; start `plates web` with --events or --cameras"
 EVENTS = part(EventStore, _NO_EVENTS)
 LISTS = part(ListKeeper, "lists: not available; start `plates web` with --watch-list")
+CAMERAS = part(CameraRoom, "cameras: not available; start `plates web` with --cameras")
 
 TheAccess = Annotated[Access, part(Access)]
 TheBackend = Annotated[Backend, part(Backend)]
@@ -69,7 +70,7 @@ TheUploads = Annotated[Uploads, part(Uploads)]
 TheStore = Annotated[EventStore, EVENTS]
 TheTail = Annotated[EventTail, part(EventTail, _NO_EVENTS)]
 TheLists = Annotated[ListKeeper, LISTS]
-TheCameras = Annotated[CameraRoom, part(CameraRoom, "cameras: not available; start `plates web` with --cameras")]
+TheCameras = Annotated[CameraRoom, CAMERAS]
 
 TOKEN = Depends(HTTPBearer(scheme_name="token", auto_error=False))
 """Says in the document that a route needs a token; `Guard` checks it."""

@@ -1,5 +1,6 @@
 """Cameras that the page itself watches: their status, their newest picture, and their events in the store."""
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,12 +24,13 @@ from plate_nets.web.parts import Sources
 from plate_nets.web.server import WebServer
 from plate_nets.web.settings import WebSettings
 from plate_nets.web.store import EventStore
-from tests.clips import TEXT, passing, write_clip
+from tests.clips import TEXT, passing, smeared, write_clip
 from tests.killing import kill
 from tests.onvif_device import OnvifDevice
 from tests.rtsp import RtspCamera
 from tests.waiting import eventually
 from tests.watch_lists import watch_list
+from tests.web.browsing import DESK_EN, LOOKS, NAMES, PHONE_RU, Look, check, looking, picture
 
 
 def test_cameras_are_watched_shown_and_kept(
@@ -59,7 +61,9 @@ def test_cameras_are_watched_shown_and_kept(
             missing = client.get("/api/v1/cameras/none/frame.jpg")
             kept = client.get(f"/api/v1/events/{event['id']}/plate.jpg").raise_for_status().content
             health = client.get("/api/v1/health").json()
+            section = client.get("/cameras")
     store.close()
+    assert (section.status_code, section.headers["location"]) == (303, "/#cameras")
     assert (event["plate"], [match["list"] for match in event["watch"]]) == (TEXT, ["staff"])
     assert camera["camera_id"] == "gate"
     shown = cv2.imdecode(np.frombuffer(frame, np.uint8), cv2.IMREAD_COLOR)
@@ -70,6 +74,48 @@ def test_cameras_are_watched_shown_and_kept(
     assert {sink["name"] for sink in health["sinks"]} == {"lines", "page"}
     lines = (tmp_path / "events.jsonl").read_text(encoding="utf-8")
     assert TEXT in lines and "B777OP99" in lines
+
+
+@pytest.fixture(scope="module")
+def smeared_camera(reader: LocalReader, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a page with a camera whose plates are smeared."""
+    folder = tmp_path_factory.mktemp("smeared")
+    path = folder / "events.sqlite"
+    store = EventStore(path)
+    clip = write_clip(folder / "clip.mp4", smeared(3))
+    plan = WatchPlan(cameras=(CameraSettings(str(clip), id="gate"),), outbox=folder / "outbox.sqlite")
+    with CameraRoom(plan, path, reader, ()) as room:
+        app = create_app(Backend(reader, "local"), WebSettings(), Sources(store, None, room))
+        with WebServer(app) as server:
+            assert eventually(lambda: room.status()[0].view is not None and room.status()[0].state == "ended", 60)
+            yield server.url
+    store.close()
+
+
+@pytest.mark.parametrize(
+    ("look", "state", "advice"),
+    [
+        (DESK_EN, "ended", "Plates are smeared (100 %): shorten the exposure"),
+        (PHONE_RU, "кончилась", "Номера смазаны (100 %): уменьшите выдержку"),
+    ],
+    ids=NAMES,
+)
+def test_a_camera_has_a_card_with_its_state_and_advice(
+    browser: Browser, smeared_camera: str, look: Look, state: str, advice: str
+) -> None:
+    with looking(browser, smeared_camera, look, "/#live") as page:
+        barriers = []
+        for name in ("live", "cameras"):
+            page.get_by_role("navigation").get_by_role("link", name=look.text(f"nav.{name}"), exact=True).click()
+            card = page.locator(".camera:visible")
+            expect(card.get_by_role("heading")).to_have_text("gate")
+            expect(card.locator(".pill")).to_have_text(state)
+            expect(card.locator("img")).not_to_have_js_property("naturalWidth", 0)
+            barriers += check(page, name)
+            picture(page, f"web_{name}_camera_{look.name}")
+        expect(card.locator(".advice")).to_have_text(advice)
+        expect(card.get_by_role("button", name=look.text("cameras.read_now"))).to_be_visible()
+        assert barriers == []
 
 
 @pytest.mark.parametrize("blur", [False, True])
@@ -144,11 +190,10 @@ def test_a_camera_is_read_when_somebody_asks(
             assert eventually(lambda: store.page(EventFilter()).events, 60)
             device.send()
             assert eventually(lambda: store.page(EventFilter()).events[0]["revision"] > last["revision"], 60)
-            page = browser.new_page()
-            page.goto(f"{server.url}/#live")
-            page.get_by_role("button", name="Read now").click()
-            expect(page.locator("#said")).to_have_text(TEXT, timeout=60_000)
-            page.close()
+            for look in LOOKS:
+                with looking(browser, server.url, look, "/#cameras") as page:
+                    page.get_by_role("button", name=look.text("cameras.read_now")).click()
+                    expect(page.locator("#said")).to_have_text(TEXT, timeout=60_000)
             refused = ask("none").status_code, ask(seconds=31).status_code
             camera.kill()
             assert eventually(lambda: room.status()[0].state == "offline", 60)

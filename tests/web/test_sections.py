@@ -8,7 +8,7 @@ from tests.web.conftest import Seen
 BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 
 
-@pytest.mark.parametrize("section", ["try", "live", "lists", "health"])
+@pytest.mark.parametrize("section", ["try", "live", "events", "lists", "health"])
 def test_each_section_has_an_address_of_its_own(seen: Seen, section: str) -> None:
     answer = seen.client.get(f"/{section}", headers=BROWSER)
     assert (answer.status_code, answer.headers.get("location")) == (303, f"/#{section}")
@@ -25,7 +25,14 @@ def test_a_disabled_section_names_the_option_that_enables_it(web: httpx.Client, 
 
 
 @pytest.mark.parametrize(
-    ("path", "says"), [("/live", "--events"), ("/lists", "--watch-list"), ("/no", "nothing found here")]
+    ("path", "says"),
+    [
+        ("/live", "--events"),
+        ("/events", "--events"),
+        ("/lists", "--watch-list"),
+        ("/cameras", "--cameras"),
+        ("/no", "nothing found here"),
+    ],
 )
 def test_a_browser_gets_an_error_as_plain_text(web: httpx.Client, path: str, says: str) -> None:
     answer = web.get(path, headers=BROWSER)

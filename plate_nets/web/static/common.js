@@ -72,7 +72,7 @@ export function rowForm(kind, fields, words, act, close) {
     { class: `row ${kind}`, onsubmit: submit },
     fields,
     make("button", { type: "submit", class: "button strong" }, words),
-    make("button", { type: "button", class: "button", onclick: close }, text("live.cancel")),
+    make("button", { type: "button", class: "button", onclick: close }, text("events.cancel")),
   );
 }
 

@@ -3,7 +3,7 @@ import { api, language, make, makeSvg, number, text } from "./common.js";
 
 const HOUR = 3_600_000;
 const HIGH = 40;
-const DIRECTIONS = { "left to right": "live.left_to_right", "right to left": "live.right_to_left" };
+const DIRECTIONS = { "left to right": "events.left_to_right", "right to left": "events.right_to_left" };
 const figure = document.getElementById("day");
 const parts = Object.fromEntries(["day-name", "day-bars", "day-hours", "day-lines"].map((id) => [id, document.getElementById(id)]));
 let asking = new AbortController();
@@ -29,7 +29,7 @@ export async function drawDay(query, day) {
   const ask = (what) => api(`/api/v1/events/${what}?${asked}`, { signal: asking.signal });
   const [{ counts }, { lines }] = await Promise.all([ask("hours"), ask("lines")]);
   const hours = counts.map((_, at) => new Date(day.getTime() + at * HOUR));
-  parts["day-name"].textContent = `${date.format(day)} · ${text("live.day_events", { count: number(sum(counts)) })}`;
+  parts["day-name"].textContent = `${date.format(day)} · ${text("events.day_events", { count: number(sum(counts)) })}`;
   drawBars(parts["day-bars"], counts, hours, Math.max(0, ...counts));
   parts["day-hours"].replaceChildren(
     ...hours.map((from) => make("span", {}, from.getHours() % 6 || from.getMinutes() ? "" : clock.format(from))),
@@ -51,7 +51,7 @@ function lineOf({ camera_id: camera, line, direction, counts }, hours, most) {
 function drawBars(svg, counts, hours, most) {
   const words = (at) => `${clock.format(hours[at])} ${number(counts[at])}`;
   svg.setAttribute("viewBox", `0 0 ${10 * counts.length} ${HIGH}`);
-  svg.setAttribute("aria-label", [...counts.keys()].filter((at) => counts[at]).map(words).join(", ") || text("live.none"));
+  svg.setAttribute("aria-label", [...counts.keys()].filter((at) => counts[at]).map(words).join(", ") || text("events.none"));
   svg.replaceChildren(
     ...counts.map((count, at) => {
       const height = count && Math.max(1, (HIGH * count) / most);

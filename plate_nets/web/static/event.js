@@ -25,13 +25,13 @@ export function eventRow(event, { plain = false, act = null, show = null } = {})
       { class: "event-facts" },
       act ?? make("time", { datetime: event.timestamp }, clock.format(new Date(event.timestamp))),
       plain ? null : make("span", { class: "hint" }, event.camera_id),
-      event.heading ? make("span", { class: "hint" }, `${ARROWS[event.heading]} ${text(`live.${event.heading}`)}`) : null,
+      event.heading ? make("span", { class: "hint" }, `${ARROWS[event.heading]} ${text(`events.${event.heading}`)}`) : null,
       hint(event.vehicle?.type && vehicle(event.vehicle)),
       hint(event.country?.name !== "unknown" && event.country?.name?.toUpperCase()),
       hint(event.source),
-      hint(event.own_reading && event.own_reading.name !== event.plate && text("live.own_reading", { plate: event.own_reading.name })),
-      event.is_parked ? make("span", { class: "pill", data: { level: "middle" } }, text("live.parked")) : null,
-      event.stage === "provisional" ? make("span", { class: "pill", data: { level: "middle" } }, text("live.provisional")) : null,
+      hint(event.own_reading && event.own_reading.name !== event.plate && text("events.own_reading", { plate: event.own_reading.name })),
+      event.is_parked ? make("span", { class: "pill", data: { level: "middle" } }, text("events.parked")) : null,
+      event.stage === "provisional" ? make("span", { class: "pill", data: { level: "middle" } }, text("events.provisional")) : null,
       ...event.watch.map((match) => make("span", { class: "pill", data: { level: "low" } }, [match.list, match.label].filter(Boolean).join(": "))),
     ),
     plain ? "" : tools(event, row, show),
@@ -51,9 +51,9 @@ function unread({ unread: { reason, number: counted, unit }, candidates }) {
   return make(
     "div",
     { class: "event-unread hint" },
-    make("strong", {}, text("live.not_read")),
+    make("strong", {}, text("events.not_read")),
     ` ${why.filter(Boolean).join(" ")}`,
-    maybe.length ? make("span", { class: "event-maybe" }, ` · ${text("live.maybe")} ${maybe.join(", ")}`) : "",
+    maybe.length ? make("span", { class: "event-maybe" }, ` · ${text("events.maybe")} ${maybe.join(", ")}`) : "",
   );
 }
 
@@ -67,7 +67,7 @@ function crop(event) {
 }
 
 const original = (event) =>
-  make("span", { class: "hint", title: text("live.read") }, make("s", {}, event.plate || event.reading), ` ${text("live.corrected")}`);
+  make("span", { class: "hint", title: text("events.read") }, make("s", {}, event.plate || event.reading), ` ${text("events.corrected")}`);
 
 /** The buttons of an event, each of which opens a panel below its row. */
 function tools(event, row, show) {
@@ -75,9 +75,9 @@ function tools(event, row, show) {
   return make(
     "div",
     { class: "event-tools" },
-    plate ? tool("history", `${text("live.history")}: ${plate}`, row, () => history(plate, show)) : null,
-    plate && facts.lists.length && !HASH.test(plate) ? tool("plus", `${text("live.list_it")}: ${plate}`, row, (close) => listForm(plate, close)) : null,
-    tool("edit", `${text("live.correct")}: ${event.plate || event.reading}`, row, (close) => editor(event, row, show, close)),
+    plate ? tool("history", `${text("events.history")}: ${plate}`, row, () => history(plate, show)) : null,
+    plate && facts.lists.length && !HASH.test(plate) ? tool("plus", `${text("events.list_it")}: ${plate}`, row, (close) => listForm(plate, close)) : null,
+    tool("edit", `${text("events.correct")}: ${event.plate || event.reading}`, row, (close) => editor(event, row, show, close)),
   );
 }
 
@@ -106,12 +106,12 @@ function tool(name, label, row, panel) {
 }
 
 function editor(event, row, show, close) {
-  const input = make("input", { "aria-label": text("live.correction"), maxlength: "16", spellcheck: "false", autocomplete: "off", value: event.correction ?? event.plate });
+  const input = make("input", { "aria-label": text("events.correction"), maxlength: "16", spellcheck: "false", autocomplete: "off", value: event.correction ?? event.plate });
   const save = async () => {
     const body = JSON.stringify({ plate: input.value });
     const changed = await api(`/api/v1/events/${encodeURIComponent(event.id)}/correction`, { method: "PUT", body });
     row.replaceWith(eventRow(changed, { show }));
-    say(text(changed.warning ? "live.saved_odd" : "live.saved", { plate: changed.correction }));
+    say(text(changed.warning ? "events.saved_odd" : "events.saved", { plate: changed.correction }));
   };
-  return rowForm("correction", [input], text("live.save"), save, close);
+  return rowForm("correction", [input], text("events.save"), save, close);
 }

@@ -69,7 +69,7 @@ function draw(health) {
       : "",
     health.cameras
       ? card("health.cameras", make("ul", { class: "plain" }, ...health.cameras.map(({ camera_id, state, cause }) =>
-          make("li", { class: "between", title: cause }, make("code", {}, camera_id), pill(["online", "ended"].includes(state), text(`live.state_${state}`))))))
+          make("li", { class: "between", title: cause }, make("code", {}, camera_id), pill(["online", "ended"].includes(state), text(`cameras.state_${state}`))))))
       : "",
     health.sinks
       ? card("health.sinks", make("ul", { class: "plain" }, ...health.sinks.map(({ name, delivered, error }) =>

@@ -13,9 +13,9 @@ export async function history(plate, show) {
     "div",
     { class: "history" },
     make("div", { class: "between" },
-      make("strong", {}, text("live.visits", { count: number(count) })),
-      make("button", { type: "button", class: "button", onclick: () => show(plate) }, text("live.show_visits"))),
-    make("div", { class: "table", role: "region", tabindex: "0", "aria-label": `${text("live.history")}: ${plate}` },
-      make("table", {}, make("thead", {}, make("tr", {}, ...[text("live.camera"), text("live.times"), text("live.first"), text("live.last")].map(heading))), make("tbody", {}, ...rows))),
+      make("strong", {}, text("events.visits", { count: number(count) })),
+      make("button", { type: "button", class: "button", onclick: () => show(plate) }, text("events.show_visits"))),
+    make("div", { class: "table", role: "region", tabindex: "0", "aria-label": `${text("events.history")}: ${plate}` },
+      make("table", {}, make("thead", {}, make("tr", {}, ...[text("events.camera"), text("events.times"), text("events.first"), text("events.last")].map(heading))), make("tbody", {}, ...rows))),
   );
 }

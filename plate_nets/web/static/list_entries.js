@@ -32,7 +32,7 @@ export async function nearEntries(list, wanted) {
 
 /** The form that adds a plate to a list, and what this list would match already. */
 export async function listForm(plate, close) {
-  const list = make("select", { "aria-label": text("live.list") }, facts.lists.map((name) => make("option", {}, name)));
+  const list = make("select", { "aria-label": text("events.list") }, facts.lists.map((name) => make("option", {}, name)));
   const label = make("input", { maxlength: "200", placeholder: text("lists.label"), "aria-label": text("lists.label"), autocomplete: "off" });
   const near = make("div", { role: "status" });
   const look = async () => near.replaceChildren((await nearEntries(list.value, plate)) ?? "");

@@ -41,8 +41,8 @@ def test_every_text_of_the_page_is_used() -> None:
     code = "\n".join(path.read_text(encoding="utf-8") for path in sources)
     # Composed where they are used
     tables = ("errors.", "formats.", "grounds.", "vehicles.", "sides.", "stages.", "nav.", "reasons.", "advice.")
-    live = ("live.state_", "live.towards", "live.away", "live.newest", "live.reconnecting")
-    made = (*tables, *live, "try.download_", "try.waiting", "health.serving", "health.failing")
+    events = ("events.towards", "events.away", "events.newest", "events.reconnecting")
+    made = (*tables, *events, "cameras.state_", "try.download_", "try.waiting", "health.serving", "health.failing")
     unused = [key for key in keys(load_texts("en")) if not key.startswith(made) and key not in code]
     assert unused == []
 
