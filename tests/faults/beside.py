@@ -52,9 +52,13 @@ class GoodCaller:
             time.sleep(0.5)
         return now
 
+    def waits(self, since: float) -> list[float]:
+        """The waits, in seconds, of the requests that ended after a moment of `time.monotonic`."""
+        return [wait for began, wait in self._waits if began + wait >= since]
+
     def longest(self, since: float) -> float:
-        """The longest wait, in seconds, of the requests that ended after a moment of `time.monotonic`."""
-        return max((wait for began, wait in self._waits if began + wait >= since), default=0.0)
+        """The longest of these waits."""
+        return max(self.waits(since), default=0.0)
 
     def beside(self, name: str, attack: Callable[[], object], times: int) -> str:
         """Repeat an attack -> a row of the table. If ``times`` exceeds one, it then waits as long without one."""

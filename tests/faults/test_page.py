@@ -8,6 +8,7 @@ import json
 import os
 import random
 import socket
+import statistics
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -38,6 +39,7 @@ from plate_nets.web.access import PAGE_HEADER
 from tests.clips import passing, write_clip
 from tests.events import event
 from tests.faults.beside import GROWTH, TIMES, GoodCaller
+from tests.faults.conftest import LENIENT
 from tests.faults.hostile import PICTURES, Rng, mutated
 from tests.faults.test_reach import say
 from tests.faults.worst_requests import WORST
@@ -243,9 +245,20 @@ def test_each_attack_over_and_over_affects_no_other_client(
     say(capsys, page.good.beside(attack, lambda: ATTACKS[attack](page), TIMES))
 
 
-def beside_the_worst(page: Page, count: int, times: int) -> dict[str, float]:
-    """Eight senders of each kind of worst request -> how long another one waited at most for `/health`."""
-    waits: dict[str, float] = {}
+HEALTH_SECONDS = 0.3
+"""Promised maximum that `/health` takes, whatever others send."""
+WORST_BYTES = 1 << 20
+"""Bytes of each worst request; of a tenth of it, no fault of 1.0.0 took longer than a busy machine does."""
+LEAST_WAITS = 5
+"""How many waits beside each kind of worst request are judged at least."""
+
+
+def beside_the_worst(page: Page, count: int, times: int) -> dict[str, list[float]]:
+    """Eight senders of each kind of worst request -> how long another one waited for `/health`, each time.
+
+    Each kind is sent until there are some waits beside it.
+    """
+    waits: dict[str, list[float]] = {}
     with page.client("") as other, ThreadPoolExecutor(8) as senders:
 
         def ask() -> None:
@@ -261,21 +274,30 @@ def beside_the_worst(page: Page, count: int, times: int) -> dict[str, float]:
                 began = time.monotonic()
                 head = b" HTTP/1.1\r\n"
                 allowed = make(count).replace(head, head + f"Authorization: Bearer {TOKENS[0]}\r\n".encode())
-                list(senders.map(send, [allowed] * 8 * times))
-                waits[kind] = good.longest(began)
+                waits[kind] = []
+                while len(waits[kind]) < LEAST_WAITS:
+                    list(senders.map(send, [allowed] * 8 * times))
+                    waits[kind] = good.waits(began)
         assert not good.faults, good.faults[:3]
     return waits
 
 
 def test_the_worst_requests_affect_no_other_client(page: Page) -> None:
-    page.good.beside("the worst requests", lambda: beside_the_worst(page, 100_000, 1), 1)
+    """A busy machine delays an answer now and then; a page that stands still delays each one beside such a request."""
+    found: dict[str, list[float]] = {}
+    page.good.beside("the worst requests", lambda: found.update(beside_the_worst(page, WORST_BYTES, 1)), 1)
+    for kind, waits in found.items():
+        assert statistics.median(waits) < HEALTH_SECONDS * LENIENT, (kind, waits)
+        assert max(waits) < 2 * LENIENT, (kind, waits)
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(3600)
 def test_more_of_the_worst_requests_affect_no_other_client(page: Page, capsys: pytest.CaptureFixture[str]) -> None:
-    for kind, wait in beside_the_worst(page, 1 << 20, TIMES).items():
-        say(capsys, f"eight senders of {kind}, {TIMES} times: the longest wait for /health {wait:.2f} s")
+    found = {kind: max(waits) for kind, waits in beside_the_worst(page, WORST_BYTES, TIMES).items()}
+    for kind, longest in found.items():
+        say(capsys, f"eight senders of {kind}, {TIMES} times: the longest wait for /health {longest:.2f} s")
+    assert max(found.values()) < HEALTH_SECONDS, {kind: each for kind, each in found.items() if each >= HEALTH_SECONDS}
 
 
 def posts(page: Page, count: int) -> float:
