@@ -3,6 +3,7 @@
 import importlib
 import json
 import sys
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import NoReturn
@@ -11,12 +12,13 @@ import pytest
 from typer.testing import CliRunner
 
 from plate_nets.cli import app
-from plate_nets.cli.readers import local_reader, reads_in_process, waiting
+from plate_nets.cli.readers import local_reader, reads_in_process, started, waiting
 from plate_nets.cli.web import open_backend
 from plate_nets.common.errors import InputError, MissingExtra, WeightsError
 from plate_nets.countries import main_scheme
 from plate_nets.recognition.health import check_health, known_picture
 from plate_nets.recognition.reader import FrameLimits
+from plate_nets.triton.server import EmbeddedTriton
 from plate_nets.web.settings import WebSettings
 from tests.clips import still, write_clip
 
@@ -160,3 +162,23 @@ def test_without_a_terminal_a_line_announces_a_long_step(capsys: pytest.CaptureF
     with waiting("Starting Triton", as_line=True), waiting("Loading the models"):
         pass
     assert capsys.readouterr() == ("", "Starting Triton ...\n")
+
+
+class SlowServer(EmbeddedTriton):
+    """A server that starts slowly: models that it waits for, or nothing but its ports."""
+
+    def __init__(self, awaited: str) -> None:
+        self.awaited = awaited
+
+    def start(self, slow: Callable[[str], None] = lambda awaited: None) -> None:
+        slow(self.awaited)
+
+    def stop(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize(("awaited", "named"), [("yolo, stn", "yolo, stn"), ("", "its ports")])
+def test_a_slow_start_says_what_it_waits_for(awaited: str, named: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with started(SlowServer(awaited)):
+        pass
+    assert capsys.readouterr() == ("", f"Starting Triton and loading the models: waiting for {named} ...\n")

@@ -25,6 +25,7 @@ from plate_nets.triton.server.log import STANDARD_ERROR
 from plate_nets.triton.server.plain_folder import python_environment, python_links, python_texts
 from plate_nets.triton.server.ports import choose_ports, is_free
 from plate_nets.triton.server.repository import check_converted
+from tests.waiting import eventually
 
 BUILT = (
     "stn/1/model.xml",
@@ -365,7 +366,7 @@ starts = pathlib.Path({folder!r})
 number = len(list(starts.iterdir()))
 (starts / str(number)).touch()
 if number == 0:
-    print("E1125 05:44:10.1 7 model_lifecycle.cc:642]", {error!r}, flush=True)
+    print("E1125 05:44:10.1 7 model_lifecycle.cc:642]", {message!r}, flush=True)
 sys.stdin.read()
 """
 
@@ -384,7 +385,7 @@ def test_a_server_that_stays_after_a_model_failed_to_load_is_ended(
     launched = tmp_path / "starts"
     launched.mkdir()
     guard = tmp_path / "guard.py"
-    guard.write_text(GUARD.format(folder=str(launched), error=error), encoding="utf-8")
+    guard.write_text(GUARD.format(folder=str(launched), message=error), encoding="utf-8")
     monkeypatch.setattr(server_module, "_GUARD", guard)
     monkeypatch.setattr(start_watch, "ENDS_WITHIN", 0.2)
     monkeypatch.setattr(server_module, "check_converted", lambda *_: None)
@@ -398,3 +399,27 @@ def test_a_server_that_stays_after_a_model_failed_to_load_is_ended(
             server.start()
     server.stop()
     assert len(list(launched.iterdir())) == starts
+
+
+def test_a_slow_start_tells_once_which_models_it_waits_for(
+    monkeypatch: pytest.MonkeyPatch, converted: Path, tmp_path: Path
+) -> None:
+    launched, guard = tmp_path / "starts", tmp_path / "guard.py"
+    launched.mkdir()
+    guard.write_text(GUARD.format(folder=str(launched), message="successfully loaded 'stn'"), encoding="utf-8")
+    server = EmbeddedTriton(converted)
+    answers = iter((False, False, False, True))
+
+    def is_ready(_: str) -> bool:
+        assert eventually(lambda: "loaded" in server.log_text(), 60)
+        return next(answers)
+
+    monkeypatch.setattr(server_module, "_GUARD", guard)
+    monkeypatch.setattr(server_module, "_PATIENCE", 0.0)
+    monkeypatch.setattr(server_module, "check_converted", lambda *_: None)
+    monkeypatch.setattr(server_module, "is_ready", is_ready)
+    monkeypatch.setattr(server_module, "accepts", lambda *_: True)
+    awaited: list[str] = []
+    server.start(awaited.append)
+    server.stop()
+    assert awaited == [", ".join(each for each in server.models if each != "stn")]
