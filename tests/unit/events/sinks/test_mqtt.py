@@ -34,8 +34,12 @@ from plate_nets.events.sinks.recorder import Recorder
 from plate_nets.events.sinks.settings import MqttSettings
 from tests.broker import Broker
 from tests.events import event, later
+from tests.faults.conftest import LENIENT
 from tests.paths import ROOT
 from tests.waiting import eventually
+
+RIGHT_SECONDS = 5.0
+"""Promised maximum until Home Assistant knows which cameras there are, and which are available."""
 
 
 @pytest.fixture
@@ -458,9 +462,9 @@ class Home:
         return found
 
     def shows(self, **cameras: bool) -> bool:
-        """Whether it has both entities of these cameras and no others soon, each as available as given."""
+        """Whether it has both entities of these cameras and no others in time, each as available as given."""
         expected = {f"{kind} {camera}": online for camera, online in cameras.items() for kind in ("sensor", "event")}
-        return eventually(lambda: self.entities() == expected, 30)
+        return eventually(lambda: self.entities() == expected, RIGHT_SECONDS * LENIENT)
 
     def _listen(self) -> None:
         with contextlib.suppress(queue.Empty):
