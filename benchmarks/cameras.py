@@ -1,11 +1,12 @@
 """Measures the cost of cameras and their recovery: `python -m benchmarks.cameras`, with an RTSP camera on loopback.
 
-Needs Debian's gst-rtsp-server (`tests/rtsp.py` names its packages), but not for ``--only traffic`` and
-``--only streams``. Times of this process are CPU time; the camera runs in its own process and does not count.
+Needs Debian's gst-rtsp-server (`tests/rtsp.py` names its packages), but not for ``--only traffic``, ``--only streams``
+and ``--only deinterlace``. Times of this process are CPU time; the camera runs in its own process and does not count.
 """
 
 import itertools
 import json
+import math
 import tempfile
 import threading
 import time
@@ -23,9 +24,11 @@ from benchmarks.two_streams import two_streams
 from plate_nets.cameras.address import parse_source
 from plate_nets.cameras.analysis import AnalysedFrame
 from plate_nets.cameras.capture import Capture, CaptureSettings
-from plate_nets.cameras.settings import CameraSettings
+from plate_nets.cameras.fields import Deinterlace
+from plate_nets.cameras.settings import LIVE_FPS, CameraSettings
 from plate_nets.cameras.watcher import Watcher
 from plate_nets.recognition.detection import DetectionSettings
+from plate_nets.recognition.health import check_health
 from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.reader import Reader
 from plate_nets.types import Frame, Plate
@@ -38,6 +41,10 @@ _FULL_HD = (1080, 1920)
 _RATE = 25.0
 _SETTLED = 3.0
 """Seconds skipped at the beginning."""
+_PROGRESSIVE = 500
+"""Frames of the video that is not interlaced."""
+_ROUNDS = 5
+"""How often it is watched each way."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +67,9 @@ def main(
     ] = 10,
     only: Annotated[
         str | None,
-        typer.Option(help="Measure only this: overload, idle, two (cameras), restarts, traffic or (two) streams."),
+        typer.Option(
+            help="Measure only this: overload, idle, two (cameras), restarts, traffic, (two) streams or deinterlace."
+        ),
     ] = None,
     clips: Annotated[
         Path | None,
@@ -82,6 +91,7 @@ def main(
         "restarts": lambda folder: [lost_and_found(folder, restarts)],
         "traffic": lambda folder: traffic(folder, clips, peers),
         "streams": lambda folder: two_streams(folder, clips),
+        "deinterlace": lambda folder: [deinterlace(folder)],
     }
     with tempfile.TemporaryDirectory() as folder:
         for name, measure in measures.items():
@@ -158,6 +168,25 @@ def two_cameras(folder: Path, seconds: float) -> dict[str, Any]:
         "together": round(together, 1),
         "cores_used": round(shares[0], 2),
         "fps_a_core_used": round(together / shares[0], 1),
+    }
+
+
+def deinterlace(folder: Path) -> dict[str, Any]:
+    """A progressive 1080p video with traffic, watched with `deinterlace` auto and off in turn: processor time of both,
+    the least of all rounds, and their ratio."""
+    cars = list(passing(40, size=_FULL_HD))
+    clip = write_clip(folder / "progressive.mkv", itertools.islice(itertools.cycle(cars), _PROGRESSIVE), fps=_RATE)
+    reader = LocalReader(threads=1)
+    check_health(reader)  # loads the networks
+    ways: tuple[Deinterlace, ...] = ("auto", "off")
+    least = dict.fromkeys(ways, math.inf)
+    for way in ways * _ROUNDS:
+        began = time.process_time()
+        _consume(iter(Watcher(reader, [CameraSettings(str(clip), id="camera", fps=LIVE_FPS, deinterlace=way)])))
+        least[way] = min(least[way], time.process_time() - began)
+    return {
+        **{f"cpu_s_{way}": round(cost, 2) for way, cost in least.items()},
+        "auto_over_off": round(least["auto"] / least["off"], 3),
     }
 
 
