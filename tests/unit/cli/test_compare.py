@@ -25,8 +25,8 @@ from tests.local_http import LocalHttp, QuietHandler
 from tests.onnx_models import write_detector, write_reader
 from tests.rtsp import RtspCamera
 from tests.waiting import eventually
+from tests.web.browsing import PHONE
 from tests.web.conftest import CHROMIUM
-from tests.web.test_page import PHONE
 
 TEXTS = ("A123BC77", "B126EK78", "K987MT99")
 PLACE = {"xmin": 90, "ymin": 190, "xmax": 270, "ymax": 244}
