@@ -81,6 +81,10 @@ test-extras: wheel out/scene.jpg ## each extra installed before and after `embed
 newest: .venv/embedded.stamp $(IR) out/scene.jpg ## the tests without a server beside the newest torch, OpenVINO, NumPy, OpenCV and tritonclient: 6 GB
 	@tools/newest.sh
 
+.PHONY: test-homeassistant
+test-homeassistant: .venv/all.stamp programs ## Home Assistant's own schemas check what MQTT announces and the blueprint: its package in out/homeassistant, 0.3 GB
+	@tools/test_homeassistant.sh
+
 MINUTES ?= 60
 ROUNDS ?= 20
 TIMES ?= 30

@@ -124,6 +124,7 @@ def test_help_is_the_default_and_names_every_target() -> None:
         "test-fast",
         "test-extras",
         "newest",
+        "test-homeassistant",
         "soak",
         "attacks",
         "bench",
