@@ -1,6 +1,6 @@
 """Invented plates of frames: where a car's plate is at a time, and what a network would output for it."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -8,6 +8,7 @@ import numpy as np
 from plate_nets.cameras.cars import CarEvents
 from plate_nets.cameras.plate_events import Camera
 from plate_nets.cameras.stay import CarSettings
+from plate_nets.cameras.watch_lists import WatchList
 from plate_nets.events.event import PlateEvent
 from plate_nets.recognition.decoding import PlateDecoder
 from plate_nets.types import Box, Plate
@@ -55,10 +56,14 @@ def approaching(text: str, time: float, lane: float = 3.0, speed: float = 16.7, 
 
 
 def watch(
-    frames: FrameOf, seconds: float, rate: float = 25.0, settings: CarSettings = CarSettings()
+    frames: FrameOf,
+    seconds: float,
+    rate: float = 25.0,
+    settings: CarSettings = CarSettings(),
+    watch_lists: Sequence[WatchList] = (),
 ) -> list[PlateEvent]:
     """The events of an invented video."""
-    cars = CarEvents(Camera("gate"), settings)
+    cars = CarEvents(Camera("gate"), settings, watch_lists=watch_lists)
     events = []
     for index in range(round(seconds * rate)):
         events += cars.update(list(frames(index / rate)), T0 + index / rate)
