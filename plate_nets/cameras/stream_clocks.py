@@ -18,8 +18,9 @@ _DISTINCT = 0.8
 """How unlike the best match may be, over how unlike the middle one is. If nothing moves, all are alike."""
 _LEAST_MATCHED, _LEAST_SPAN = 4, 1.0
 """Pictures of the large stream, and seconds from the first to the last one, that must be known."""
-_COMPARED = 12
-"""Pictures of the large stream that are compared."""
+_COMPARED, _SPACING = 24, 0.25
+"""Pictures of the large stream that are compared, and the least seconds between two of them. Together they span 6 s
+even if every picture is decoded: a small stream that is late shows them only later."""
 _REMEMBERED = 3 * MOST_APART
 """Seconds of the small stream that are compared with them."""
 _EVERY = 1.0
@@ -93,7 +94,8 @@ class StreamClocks:
 
     def note_large(self, time: float, luma: NDArray[np.uint8]) -> None:
         """A picture of the large stream, by its own clock."""
-        self._large.append(look_of(time, luma))
+        if not self._large or not 0 <= time - self._large[-1].time < _SPACING:
+            self._large.append(look_of(time, luma))
 
     def _compare(self) -> None:
         """Set the clocks if two comparisons in a row say so."""

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,6 +29,7 @@ from tests.rtsp import RtspCamera
 
 FPS = 12
 LARGE, SMALL = (360, 640), (180, 320)
+OTHER = "X900KO99"
 
 
 @pytest.fixture(scope="module")
@@ -89,11 +91,27 @@ def test_a_car_is_found_in_the_small_stream_and_read_in_the_large_one(
     assert (watched.status.state, watched.status.cause) == ("ended", None)
 
 
-def test_a_small_stream_that_is_early_gives_the_same_text(
+def test_a_small_stream_that_is_a_little_early_gives_the_same_text(
     reader: LocalReader, large: Path, frames: list[Frame], tmp_path: Path
 ) -> None:
     watched = Watched(reader, large, write_small(tmp_path, frames[FPS // 2 :]), WatcherSettings())
     assert {event.plate for event in watched.events} == {TEXT}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("late", "order"), [(-2, "before"), (2, "after")])
+def test_a_small_stream_that_is_two_seconds_off_gives_the_same_texts_and_is_corrected(
+    reader: LocalReader, tmp_path: Path, late: int, order: str
+) -> None:
+    back = [*passing(3 * FPS, OTHER, LARGE, empty=FPS)]
+    street = [*passing(3 * FPS, TEXT, LARGE, empty=FPS), *back[: 3 * FPS][::-1], *back[3 * FPS :]]
+    shown = street[-late * FPS :] if late < 0 else [*still(late * FPS, LARGE), *street]
+    large = write_clip(tmp_path / "large.mkv", street, fps=FPS)
+    watched = Watched(reader, large, write_small(tmp_path, shown), WatcherSettings())
+    assert {event.plate for event in watched.events} == {TEXT, OTHER}
+    assert [line for line in watched.said if "matched" in line] == [
+        f"detect: its pictures come 2.0 s {order} those of the source; they are matched"
+    ]
 
 
 def test_small_pictures_of_another_shape_are_stretched(
@@ -142,16 +160,20 @@ def test_clocks_are_not_matched_if_nothing_moves_or_little_is_known() -> None:
     assert time_apart(drawn([4.0, 4.5]), drawn([number / 10 for number in range(90)])) is None
 
 
-def test_a_clock_that_is_two_seconds_late_is_corrected_once_and_reported() -> None:
+@pytest.mark.parametrize("late", [2.0, -2.0])
+@pytest.mark.parametrize("every", [1, 12])
+def test_a_clock_that_is_two_seconds_off_is_corrected_once_and_reported(late: float, every: int) -> None:
+    """Also if each picture of the large stream is decoded, as those of a plate without a text are."""
     said: list[str] = []
     clocks = StreamClocks(said.append)
-    times = [number / 10 for number in range(150)]
-    for number, (small, large) in enumerate(zip(pictures(times), pictures(times, late=2.0), strict=True)):
-        if number % 5 == 0:
+    times = [number / 25 for number in range(375)]
+    for number, (small, large) in enumerate(zip(pictures(times), pictures(times, late), strict=True)):
+        if number % every == 0:
             clocks.note_large(*large)
         clocks.note_small(*small)
-    assert clocks.apart == pytest.approx(2, abs=0.06)
-    assert said == ["detect: its pictures come 2.0 s before those of the source; they are matched"]
+    assert clocks.apart == pytest.approx(late, abs=0.06)
+    order = "before" if late > 0 else "after"
+    assert said == [f"detect: its pictures come 2.0 s {order} those of the source; they are matched"]
 
 
 def kept(path: Path) -> Packets:
@@ -195,17 +217,35 @@ class Sizes:
         return []
 
 
+@contextmanager
+def cameras(*clips: Path) -> Iterator[tuple[RtspCamera, ...]]:
+    streams = tuple(map(RtspCamera, clips))
+    yield streams
+    for each in streams:
+        each.kill()
+
+
 @pytest.fixture
-def streams(tmp_path: Path) -> Iterator[tuple[RtspCamera, RtspCamera]]:
-    large, small = (
-        RtspCamera(write_clip(tmp_path / f"{h}.mkv", still(2000, (h, w)), fps=FPS)) for h, w in ((192, 256), (96, 128))
-    )
-    yield large, small
-    large.kill()
-    small.kill()
+def streams(tmp_path: Path) -> Iterator[tuple[RtspCamera, ...]]:
+    sizes = ((192, 256), (96, 128))
+    with cameras(*(write_clip(tmp_path / f"{h}.mkv", still(2000, (h, w)), fps=FPS) for h, w in sizes)) as streams:
+        yield streams
 
 
-def test_while_the_small_stream_is_lost_the_large_one_is_watched(streams: tuple[RtspCamera, RtspCamera]) -> None:
+@pytest.mark.slow
+def test_a_car_is_read_from_an_rtsp_camera_with_two_streams(reader: LocalReader, large: Path, small: Path) -> None:
+    """It passes again each time that the streams have ended."""
+    looked: set[bool] = set()
+    with cameras(large, small) as (main, sub):
+        camera = CameraSettings(main.url(), id="gate", detect=sub.url())
+        with Watcher(reader, camera, on_frame=lambda each: looked.add(each.frame.enlarged is None)) as watcher:
+            event = next(event for event in watcher if event.plate)
+    assert event.plate == TEXT
+    assert 140 < event.box.width < 200, "in pixels of the large stream"
+    assert looked == {True, False}, "at pictures of both"
+
+
+def test_while_the_small_stream_is_lost_the_large_one_is_watched(streams: tuple[RtspCamera, ...]) -> None:
     large, small = streams
     said: list[str] = []
     reader = Sizes()
