@@ -14,8 +14,9 @@ from plate_nets.cli.options import URL_VARIABLES
 from plate_nets.client import PlateClient
 from plate_nets.common.errors import InputError, MissingExtra, ModelDied, ServerStartError
 from plate_nets.common.extras import needs
-from plate_nets.contract import PLATE_RECOGNITION, YOLO
+from plate_nets.contract import PLATE_RECOGNITION, YOLO, reader_of
 from plate_nets.countries import PlateScheme, default_schemes
+from plate_nets.networks.runtimes.room import check_room
 from plate_nets.recognition.health import check_health
 from plate_nets.recognition.reader import FrameLimits, VehicleReader
 from plate_nets.triton.backend.settings import read_settings
@@ -35,6 +36,7 @@ def reads_in_process(local: bool, url: str | Sequence[str] | None) -> bool:
     Raises:
         InputError: both --local and --url were given.
         MissingExtra: neither Triton nor the packages for this process are installed.
+        WeightsError: there is too little memory for this process to read.
     """
     if local and url:
         raise InputError(f"--local and --url (or {URL_VARIABLES[0]}) cannot be used together; leave one of them out")
@@ -43,6 +45,7 @@ def reads_in_process(local: bool, url: str | Sequence[str] | None) -> bool:
     try:
         find_installation(default_kind())
     except (MissingExtra, ServerStartError) as error:
+        check_room(readers=1, threads=0)
         with needs("local", "reading without --url"):
             import plate_nets.recognition.local  # noqa: F401
         typer.echo(f"plates: reading in this process, because no Triton can be started here: {error}", err=True)
@@ -58,12 +61,14 @@ def local_reader(schemes: Sequence[PlateScheme], repository: Path | None) -> "Lo
     Raises:
         ContractError, InputError: an invalid setting in the environment.
         MissingExtra: a package is not installed.
-        WeightsError: a network is missing, damaged, or not converted yet.
+        WeightsError: a network is missing, damaged, or not converted yet, or there is too little memory for them.
         ServerError: it does not read the known picture.
     """
+    schemes = schemes or default_schemes()
+    check_room(len({reader_of(scheme).name for scheme in schemes}), threads=0)  # without it, imports fail too
     with needs("local", "reading in this process"):
         from plate_nets.recognition.local import LocalReader
-    reader = LocalReader(scheme=schemes or default_schemes(), repository=repository, **local_settings())
+    reader = LocalReader(scheme=schemes, repository=repository, **local_settings())
     with waiting("Loading the models"):
         check_health(reader)
     return reader

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plate_nets.common.errors import WeightsError
-from plate_nets.networks.runtimes.openvino import Precision, check_output, compile_model, read_ir
+from plate_nets.networks.runtimes.openvino import Precision, check_output, compile_model, infer, read_ir
 
 if TYPE_CHECKING:
     import openvino
@@ -94,7 +94,8 @@ class _Heads:
 
     def __call__(self, pictures: Pictures, least: float) -> list[NDArray[np.float32]]:
         """Pictures -> rows of each head."""
-        found = self._request_for(pictures.shape).infer(pictures, share_inputs=True, share_outputs=True)
+        request, name = self._request_for(pictures.shape), self._network.get_friendly_name()
+        found = infer(request, pictures, name, share_outputs=True)
         rows = [self._rows(found[index][0], index, least) for index in range(len(self._sizes))]
         return [np.concatenate(rows[first : first + len(STRIDES)])[None] for first in range(0, len(rows), len(STRIDES))]
 

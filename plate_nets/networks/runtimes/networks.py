@@ -20,6 +20,7 @@ from plate_nets.networks.registry import NETWORKS
 from plate_nets.networks.runtimes.detector import OpenVINODetector, Pictures
 from plate_nets.networks.runtimes.openvino import Network, Precision, check_converted, load_ir
 from plate_nets.networks.runtimes.precision import choose
+from plate_nets.networks.runtimes.room import check_room
 
 RELEASED = 1
 """The version that the converters write; a swap adds higher ones."""
@@ -83,8 +84,10 @@ def load_converted(
     ``readers``: which of `contract.READERS` to load.
 
     Raises:
-        WeightsError: a converted file is missing or does not load.
+        WeightsError: a converted file is missing or does not load, or they may not fit under the limit of memory.
     """
+    if gpu is None:
+        check_room(len(readers), threads)
 
     def load(name: str, folder: Path) -> _Loaded:
         precision = choose(name, folder / IR).precision if gpu is None else "float32"

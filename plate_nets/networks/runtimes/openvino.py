@@ -1,10 +1,10 @@
 """OpenVINO networks on the CPU."""
 
 import platform
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from plate_nets.common.errors import ServerError, WeightsError
 from plate_nets.common.extras import needs
 from plate_nets.networks.runtimes.quantization import quantize
+from plate_nets.networks.runtimes.room import LITTLE_MEMORY
 
 if TYPE_CHECKING:
     import openvino
@@ -28,9 +29,8 @@ INT8: Collection[Precision] = ("int8", "int8-bfloat16")
 
 _HINTS: Mapping[Precision, str] = {"float32": "f32", "bfloat16": "bf16", "int8": "f32", "int8-bfloat16": "bf16"}
 
-LITTLE_MEMORY = "there is too little memory for it; free some, or raise the limit (`ulimit -v`)"
-_SHORT = ("Resource temporarily unavailable", "Cannot allocate memory", "bad_alloc")
-"""How the system words a lack of memory for data or for a thread's stack."""
+_SHORT = ("Resource temporarily unavailable", "Cannot allocate memory", "bad_alloc", "can't alloc")
+"""How the system and OpenVINO word a lack of memory, for data or for a thread's stack."""
 
 _X86 = ("x86_64", "AMD64")
 _PREPARED = 1024
@@ -145,12 +145,29 @@ def check_output(output: NDArray[np.float32], name: object) -> None:
         raise ServerError(f"{name}: the network gave no values: {LITTLE_MEMORY}")
 
 
+def infer(
+    request: "openvino.InferRequest", array: NDArray[Any], name: object, *, share_outputs: bool = False
+) -> Sequence[NDArray[np.float32]]:
+    """The outputs of a network for an array; with ``share_outputs``, until its next call.
+
+    Raises:
+        ServerError: memory ran out.
+    """
+    try:
+        # Not [array]: to look into a list takes OpenVINO 0.1 ms
+        answer: Sequence[NDArray[np.float32]] = request.infer(array, share_inputs=True, share_outputs=share_outputs)
+    except RuntimeError as error:
+        if _cause(error) != LITTLE_MEMORY:
+            raise
+        raise ServerError(f"{name}: the network gave no values: {LITTLE_MEMORY}") from error
+    return answer
+
+
 def _call(compiled: "openvino.CompiledModel", name: object) -> Network:
     request = compiled.create_infer_request()
 
     def run(array: NDArray[np.float32]) -> NDArray[np.float32]:
-        # Not [array]: to look into a list takes OpenVINO 0.1 ms. The answer is a copy of the output
-        answer: NDArray[np.float32] = request.infer(array, share_inputs=True)[0]
+        answer = infer(request, array, name)[0]  # a copy of the output
         check_output(answer, name)
         return answer
 

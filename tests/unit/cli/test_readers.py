@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -102,6 +103,31 @@ def test_missing_networks_end_the_run_before_the_first_picture(car: Path, tmp_pa
     assert result.stderr.startswith("plates: ") and result.stderr.count("\n") == 1
     with pytest.raises(WeightsError):
         local_reader([], tmp_path)
+
+
+def in_limited_space(kilobytes: int, *arguments: object) -> subprocess.CompletedProcess[str]:
+    """`plates` in a process with this limit of address space."""
+    command = f'ulimit -v {kilobytes} && exec "$@"'
+    plates = ["sh", "-c", command, "sh", sys.executable, "-m", "plate_nets", *map(str, arguments)]
+    return subprocess.run(plates, capture_output=True, text=True, timeout=120)
+
+
+@pytest.mark.parametrize(
+    ("kilobytes", "scheme"),
+    [(200_000, "russia"), (850_000, "russia"), (1_000_000, "russia"), (1_300_000, "russia"), (1_800_000, "world")],
+)
+def test_too_little_address_space_is_named_before_openvino_crashes(car: Path, kilobytes: int, scheme: str) -> None:
+    """OpenVINO ended some of these with SIGSEGV, some never, and some with a traceback."""
+    done = in_limited_space(kilobytes, "read", car, "--local", "--scheme", scheme)
+    assert (done.returncode, done.stdout) == (2, ""), done.stderr
+    assert done.stderr.startswith("plates: reading in this process needs ") and done.stderr.count("\n") == 1
+    assert done.stderr.endswith("there is too little memory for it; free some, or raise the limit (`ulimit -v`)\n")
+
+
+def test_a_high_limit_of_address_space_changes_nothing(car: Path) -> None:
+    done = in_limited_space(16_000_000, "read", car, "--local", "--scheme", "russia")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert all(text in done.stdout for text in known_picture().texts)
 
 
 def test_the_environment_sets_how_this_process_reads(monkeypatch: pytest.MonkeyPatch) -> None:

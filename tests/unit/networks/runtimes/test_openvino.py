@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any, NoReturn, cast
 
 import numpy as np
 import openvino
@@ -12,7 +13,7 @@ from openvino import opset13
 
 from plate_nets.common.errors import ServerError
 from plate_nets.networks.runtimes import openvino as runtime
-from plate_nets.networks.runtimes.openvino import check_output, load_ir
+from plate_nets.networks.runtimes.openvino import check_output, infer, load_ir
 
 INTERRUPTED = """
 import signal
@@ -71,6 +72,18 @@ def test_an_output_without_values_names_memory() -> None:
     check_output(np.zeros((1, 2), np.float32), "yolo")
     with pytest.raises(ServerError, match="yolo: the network gave no values: there is too little memory"):
         check_output(np.zeros((1, 2, 0, 0), np.float32), "yolo")
+
+
+@pytest.mark.parametrize("said", ["std::bad_alloc", "[CPU] Convolution node with name 'Convolution_135' can't alloc"])
+def test_a_call_that_memory_is_too_little_for_names_it(said: str) -> None:
+    def fails(*_: object, **__: object) -> NoReturn:
+        raise RuntimeError(f"Exception from src/inference/src/cpp/infer_request.cpp:224:\n{said}\n\n")
+
+    with pytest.raises(ServerError, match=r"^yolo: the network gave no values: there is too little memory for it"):
+        infer(cast(Any, SimpleNamespace(infer=fails)), np.zeros(1), "yolo")
+    said = "shape.compatible"
+    with pytest.raises(RuntimeError, match=said):
+        infer(cast(Any, SimpleNamespace(infer=fails)), np.zeros(1), "yolo")
 
 
 @pytest.mark.parametrize(("machine", "asked"), [("x86_64", True), ("aarch64", False), ("arm64", False)])
