@@ -21,8 +21,8 @@ MAX_SCANS = 100
 MAX_SCANNED_PIXELS = 1_000_000_000
 """Pixels times passes of one JPEG, for which libjpeg needs about 5 s. 50 megapixels in 12 passes are 600 million."""
 
-JPEG = b"\xff\xd8"
-"""The first bytes of a JPEG."""
+JPEG, EOI = b"\xff\xd8", b"\xff\xd9"
+"""The first bytes of a JPEG, and the last."""
 
 MAX_PARTS = 100_000
 """Chunks or segments of one picture. 100,000 take 0.1 s; the largest PNG in chunks of 8 kB has 8,192."""
@@ -62,7 +62,7 @@ class EncodedPicture:
     orientation: int
     """EXIF 2.32, tag 0x0112, or else that of XMP: 1 to 8; 1 if the picture has none, or its decoder turns it."""
     data: bytes
-    """The bytes for the decoder."""
+    """The bytes for the decoder; those of a JPEG always end with `EOI`."""
     scans: int = 1
     """Passes over the pixels."""
     ended: bool = True
@@ -135,8 +135,11 @@ def _jpeg(encoded: bytes) -> EncodedPicture:
     orientation: int | None = None
     described: int | None = None
     scans, components, several, pixels = 0, 0, False, 0
+    headers, has_stray = len(JPEG), False
     exact: set[tuple[int, int]] = set()  # components and their coefficients of which a scan gave the last bit
     for marker, start, end in _segments(encoded):
+        if not scans:
+            has_stray, headers = has_stray or start - 4 != headers, end
         if marker in _FRAMES:
             if marker not in _ACCEPTED:
                 raise DamagedPicture(f"a JPEG of kind SOF{marker - 0xC0}, neither baseline nor progressive")
@@ -165,12 +168,15 @@ def _jpeg(encoded: bytes) -> EncodedPicture:
                 raise DamagedPicture(f"more passes over its {size[1]}x{size[0]} pixels than are accepted")
     if size is None or not scans:
         raise DamagedPicture("no pixels")
-    ended = encoded.find(b"\xff\xd9", pixels) >= 0
-    if not ended:
-        if several and len(exact) < 64 * components:
-            raise DamagedPicture("it ends before its last pass")
-        encoded += b"\xff\xd9"
-    return EncodedPicture("JPEG", *size, orientation or described or 1, encoded, scans, ended)
+    end = encoded.find(EOI, pixels)
+    if end < 0 and several and len(exact) < 64 * components:
+        raise DamagedPicture("it ends before its last pass")
+    if has_stray:  # libjpeg would tell of bytes between the headers instead of the faults that matter
+        kept = (encoded[start - 4 : stop] for _, start, stop in _segments(encoded) if stop <= headers)
+        encoded = b"".join((JPEG, *kept, encoded[headers : end if end >= 0 else None], EOI))
+    else:
+        encoded = encoded + EOI if end < 0 else encoded[: end + len(EOI)]
+    return EncodedPicture("JPEG", *size, orientation or described or 1, encoded, scans, end >= 0)
 
 
 def _segments(encoded: bytes) -> Iterator[tuple[int, int, int]]:

@@ -1,6 +1,7 @@
 """The caller's picture -> a frame."""
 
 import io
+import re
 from collections.abc import Callable, Mapping
 
 import cv2
@@ -16,7 +17,7 @@ from PIL.WebPImagePlugin import WebPImageFile
 
 from plate_nets.common.errors import InputError
 from plate_nets.contract import FRAME, IMAGE
-from plate_nets.recognition.encoded import DamagedPicture, EncodedPicture, inspect
+from plate_nets.recognition.encoded import EOI, DamagedPicture, EncodedPicture, inspect
 from plate_nets.recognition.left_out import kind_of
 from plate_nets.recognition.reader import FrameLimits, check_bytes, check_frame, check_size
 from plate_nets.types import Frame
@@ -42,6 +43,9 @@ _OPENERS: Mapping[str, Callable[[io.BytesIO], ImageFile]] = {
     "JPEG": JpegImageFile, "PNG": PngImageFile, "WEBP": WebPImageFile, "BMP": BmpImageFile, "AVIF": AvifImageFile,
 }  # fmt: skip
 """Pillow's readers, which print nothing. `Image.open` has a limit for pixels of its own, one for the whole process."""
+_STRAY = re.compile("([0-9]+) extraneous bytes before marker 0xd9")
+_LACKING = re.compile("remature end|marker 0xd9 instead")
+"""What libjpeg says of a JPEG that ends before its last pixel."""
 _STRIP = 256
 """Rows that are copied at a time."""
 
@@ -104,13 +108,11 @@ def _decode(picture: EncodedPicture) -> cv2.typing.MatLike:
         Exception: of several kinds, if the pixels are damaged.
     """
     if picture.kind == "JPEG":
-        try:  # the same pixels as from Pillow, in half of its time; refuses what lacks pixels
-            frame: cv2.typing.MatLike = simplejpeg.decode_jpeg(picture.data, "BGR")
-        except ValueError:  # four colours, or a fault that Pillow may tolerate
-            if not picture.ended:
+        try:  # the same pixels as from Pillow, in half of its time
+            return _strictly(picture.data)
+        except ValueError as error:  # colours or samples that it does not know, or a fault that Pillow may tolerate
+            if not picture.ended or _LACKING.search(str(error)):
                 raise
-        else:
-            return frame
     image: Image.Image = _opener(picture.kind)(io.BytesIO(picture.data))
     if image.mode.startswith("I;16"):  # Pillow would clip it
         return cv2.cvtColor((np.asarray(image) >> 8).astype(np.uint8), cv2.COLOR_GRAY2BGR)
@@ -120,6 +122,27 @@ def _decode(picture: EncodedPicture) -> cv2.typing.MatLike:
         rows = frame[top : top + _STRIP]
         strip = image.crop((0, top, image.width, top + len(rows)))
         rows[:] = np.frombuffer(strip.tobytes("raw", "BGR"), np.uint8).reshape(rows.shape)
+    return frame
+
+
+def _strictly(jpeg: bytes) -> cv2.typing.MatLike:
+    """A JPEG -> its pixels as stored; bytes between them and its end are ignored.
+
+    Raises:
+        ValueError: the first thing that libjpeg is not content with.
+    """
+    for _ in range(2):  # it takes the last ones for its buffer of bits, and tells of those later
+        try:
+            frame: cv2.typing.MatLike = simplejpeg.decode_jpeg(jpeg, "BGR")
+        except ValueError as error:
+            stray = _STRAY.search(str(error))
+            if not stray:
+                raise
+            # Again without them, because it stops at the first fault: pixels may be missing too
+            jpeg = jpeg[: -len(EOI) - int(stray[1])] + EOI
+        else:
+            return frame
+    frame = simplejpeg.decode_jpeg(jpeg, "BGR")
     return frame
 
 

@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 from plate_nets.common.errors import InputError, InputTooLarge
+from plate_nets.recognition.encoded import EOI
 from plate_nets.recognition.images import check_image, decode_image, load_picture
 from plate_nets.recognition.reader import FrameLimits
 from tests.frames import Placed, compose, encode
@@ -50,17 +51,54 @@ def test_a_png_of_any_kind_decodes_as_opencv_reads_it(mode: str) -> None:
     np.testing.assert_array_equal(decode_image(encoded, LIMITS), expected)
 
 
-@pytest.mark.parametrize("mode", ["RGB", "L"])
-@pytest.mark.parametrize("progressive", [False, True])
-def test_a_jpeg_without_its_end_is_read_if_it_is_whole(mode: str, progressive: bool) -> None:
-    """Some cameras send one."""
+def jpeg(mode: str = "RGB", **options: Any) -> bytes:
     file = io.BytesIO()
-    Image.fromarray(FRAME[..., ::-1]).convert(mode).save(file, "JPEG", progressive=progressive)
-    whole = file.getvalue()
-    np.testing.assert_array_equal(decode_image(whole[:-2], LIMITS), decode_image(whole, LIMITS))
-    np.testing.assert_array_equal(decode_image(whole[:-1], LIMITS), decode_image(whole, LIMITS))
-    ends = [at for at in range(len(whole)) if whole.startswith(b"\xff\xda", at)][1:]  # of all scans but the last
-    for end in (*ends, len(whole) - 8, len(whole) // 2):
+    Image.fromarray(FRAME[..., ::-1]).convert(mode).save(file, "JPEG", **options)
+    return file.getvalue()
+
+
+def with_stray(encoded: bytes) -> bytes:
+    """With bytes between two headers, of which libjpeg tells first."""
+    return encoded.replace(b"\xff\xdb", b"abc\xff\xdb", 1)
+
+
+JPEGS = pytest.mark.parametrize("mode", ["RGB", "L", "CMYK"])
+CODED = pytest.mark.parametrize(
+    "options", [{}, {"optimize": True}, {"progressive": True}, {"restart_marker_blocks": 8}], ids=str
+)
+
+
+@JPEGS
+@CODED
+@pytest.mark.parametrize(
+    "tail", [b"", b"\xff", b"\r\n", b"\0\0", b"\0" * 600, b"\r\n" + EOI, b"stray\xff\xd9 and more"]
+)
+def test_a_jpeg_without_its_end_is_read_if_it_is_whole(mode: str, options: dict[str, Any], tail: bytes) -> None:
+    """Some cameras send one, some with bytes of their own behind it."""
+    whole = jpeg(mode, **options)
+    expected = decode_image(whole, LIMITS)
+    np.testing.assert_array_equal(decode_image(whole[:-2] + tail, LIMITS), expected)
+    np.testing.assert_array_equal(decode_image(with_stray(whole[:-2] + tail), LIMITS), expected)
+
+
+@JPEGS
+@CODED
+@pytest.mark.parametrize("tail", [b"", EOI, b"\r\n" + EOI, b"\0\0"])
+def test_a_jpeg_that_lacks_pixels_is_refused(mode: str, options: dict[str, Any], tail: bytes) -> None:
+    """Also if something has ended it after the cut."""
+    whole = jpeg(mode, **options)
+    restarts = [at for at in range(len(whole)) if 0xD0 <= whole[at] <= 0xD7 and whole[at - 1] == 0xFF]
+    parts = [int(len(whole) * part) for part in (0.3, 0.5, 0.9, 0.97)]
+    for end in (*parts, *([] if tail.strip(EOI) else [len(whole) - 8]), *(at - 1 for at in restarts[-2:])):
+        for cut in (whole[:end] + tail, with_stray(whole[:end] + tail)):
+            with pytest.raises(InputError, match="damaged"):
+                decode_image(cut, LIMITS)
+
+
+@JPEGS
+def test_a_jpeg_that_lacks_a_pass_is_refused(mode: str) -> None:
+    whole = jpeg(mode, progressive=True)
+    for end in [at for at in range(len(whole)) if whole.startswith(b"\xff\xda", at)][1:]:
         with pytest.raises(InputError, match="damaged"):
             decode_image(whole[:end], LIMITS)
 
