@@ -11,9 +11,14 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from plate_nets.recognition.heif import Unreadable, check_heif, is_heif
+from plate_nets.recognition.heif import Unreadable, Unsupported, check_heif, is_heif
 
-SUFFIXES = frozenset((".jpg", ".jpeg", ".png", ".webp", ".bmp", ".heic", ".heif", ".hif", ".avif"))
+SUFFIXES = frozenset(
+    (
+        *(".jpg", ".jpeg", ".jpe", ".jfif", ".jif", ".jfi", ".pjpeg", ".pjp", ".mpo"),
+        *(".png", ".apng", ".webp", ".bmp", ".dib", ".heic", ".heif", ".hif", ".avif"),
+    )
+)
 """Suffixes of the picture files that are read from a folder, in lower case."""
 
 MAX_SCANS = 100

@@ -9,17 +9,29 @@ from plate_nets.recognition.encoded import SUFFIXES
 _FORMATS = {
     "TIFF": (".tif", ".tiff"),
     "GIF": (".gif",),
-    "JPEG 2000": (".jp2", ".j2k", ".jpf", ".jpx"),
+    "JPEG 2000": (".jp2", ".j2k", ".j2c", ".jpc", ".jpf", ".jpx", ".jpm"),
     "JPEG XL": (".jxl",),
-    "raw photo": (".dng", ".cr2", ".cr3", ".nef", ".arw", ".orf", ".rw2", ".raf"),
-    "Photoshop": (".psd",),
-    "SVG": (".svg",),
+    "JPEG XR": (".jxr", ".wdp", ".hdp"),
+    "JPEG-LS": (".jls",),
+    "image sequence": (".heics", ".heifs", ".avifs"),
+    "Netpbm": (".ppm", ".pgm", ".pbm", ".pnm", ".pam"),
+    "Windows icon": (".ico", ".cur"),
+    "raw photo": (
+        *(".dng", ".cr2", ".cr3", ".crw", ".nef", ".nrw", ".arw", ".srf", ".sr2", ".orf", ".rw2", ".raf", ".pef"),
+        *(".srw", ".3fr", ".fff", ".iiq", ".rwl", ".mrw", ".x3f", ".erf", ".kdc", ".dcr", ".mef", ".mos", ".gpr"),
+    ),
+    "Photoshop": (".psd", ".psb"),
+    "SVG": (".svg", ".svgz"),
+    "Targa": (".tga",),
+    "PCX": (".pcx",),
+    "OpenEXR": (".exr",),
 }
 _KINDS = {suffix: kind for kind, suffixes in _FORMATS.items() for suffix in suffixes}
 _STARTS = {
     b"II*\0": "TIFF", b"MM\0*": "TIFF", b"GIF8": "GIF", b"8BPS": "Photoshop",
     b"\0\0\0\x0cjP  \r\n": "JPEG 2000", b"\xff\x4f\xff\x51": "JPEG 2000",
-    b"\0\0\0\x0cJXL \r\n": "JPEG XL", b"\xff\x0a": "JPEG XL",
+    b"\0\0\0\x0cJXL \r\n": "JPEG XL", b"\xff\x0a": "JPEG XL", b"II\xbc\x01": "JPEG XR", b"\0\0\1\0": "Windows icon",
+    **{b"P%d%c" % (number, after): "Netpbm" for number in range(1, 8) for after in b" \t\r\n"},
 }  # fmt: skip
 """First bytes -> format."""
 _NAMED = 3

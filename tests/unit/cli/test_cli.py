@@ -258,7 +258,8 @@ def test_an_empty_folder_is_an_error(run: Run, tmp_path: Path) -> None:
     result = run(tmp_path)
     assert result.exit_code == 2
     assert result.stderr.startswith(
-        f"plates: no picture found in {tmp_path}; looked for .avif, .bmp, .heic, .heif, .hif, .jpeg, .jpg, .png, .webp"
+        f"plates: no picture found in {tmp_path}; looked for .apng, .avif, .bmp, .dib, .heic, .heif, .hif, "
+        ".jfi, .jfif, .jif, .jpe, .jpeg, .jpg, .mpo, .pjp, .pjpeg, .png, .webp"
     )
 
 
@@ -271,6 +272,31 @@ def test_pictures_that_are_not_read_are_counted_and_named(run: Run, car: Path, t
     assert f"{tmp_path / 'c.GIF'}" in last and "1 JPEG 2000" in last and "6 TIFF" in last and ", ...)" in last
     car.unlink()
     assert "looked for" in (empty := run(tmp_path)).stderr and "left out 8 pictures" in empty.stderr
+
+
+@pytest.mark.parametrize(
+    ("kind", "suffixes"),
+    [
+        ("JPEG 2000", ".jp2 .j2k .j2c .jpx"),
+        ("raw photo", ".nef .nrw .pef .srw .CR3 .dng"),
+        ("Netpbm", ".ppm .pgm .pbm .pnm"),
+        ("Windows icon", ".ico"),
+        ("image sequence", ".heics .avifs"),
+    ],
+)
+def test_a_picture_that_is_not_read_is_named_with_its_format(
+    run: Run, tmp_path: Path, kind: str, suffixes: str
+) -> None:
+    for suffix in suffixes.split():
+        (tmp_path / f"a{suffix}").write_bytes(b"x")
+    assert f": {len(suffixes.split())} {kind} (" in run(tmp_path).stderr
+
+
+@pytest.mark.parametrize("name", ["a.jfif", "a.JPE", "a.mpo", "a.pjpeg", "a.apng", "a.dib"])
+def test_pictures_with_rarer_suffixes_are_read_from_a_folder(run: Run, tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(PICTURE)
+    result = run(tmp_path)
+    assert result.exit_code == 0 and name in result.stdout
 
 
 def test_json_is_one_array(run: Run, car: Path, tmp_path: Path) -> None:
