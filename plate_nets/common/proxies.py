@@ -37,6 +37,20 @@ def http_variables(scheme: str) -> tuple[str, ...]:
     return (f"{scheme}_proxy", f"{scheme.upper()}_PROXY", "all_proxy", "ALL_PROXY")
 
 
+def exclude(host: str) -> None:
+    """Add an address that is reached directly to no_proxy, for libraries that follow nothing else.
+
+    It stays there: what reads the variable meanwhile must not find it half restored, and it changes no other answer of
+    `proxy_for`. Names and ``*`` are understood by all libraries, so only ``localhost`` and addresses are added.
+    """
+    name = host.strip("[]").lower()
+    named = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
+    if not _is_excluded(host) or name in named.split(",") or named.strip() == "*":
+        return
+    if name == "localhost" or _is_address(name):
+        os.environ["no_proxy"] = f"{named},{name}".lstrip(",")
+
+
 def open_url(url: str, timeout: float) -> http.client.HTTPResponse:
     """`urllib.request.urlopen` for an ``http://`` address, by way of a proxy only if `proxy_for` names one.
 
@@ -59,6 +73,14 @@ def _is_excluded(host: str) -> bool:
     except ValueError:
         return name == "localhost" or bool(urllib.request.proxy_bypass_environment(name, {"no": named}))  # type: ignore[attr-defined]
     return address.is_loopback or any(_contains(each.strip(), address) for each in named.split(","))
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
 
 
 def _contains(excluded: str, address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:

@@ -1,11 +1,12 @@
 """Which hosts are reached by the proxy of the environment."""
 
+import os
 import urllib.error
 from collections.abc import Callable
 
 import pytest
 
-from plate_nets.common.proxies import http_variables, open_url, proxy_for
+from plate_nets.common.proxies import exclude, http_variables, open_url, proxy_for
 from tests.receiver import Receiver
 
 PROXY = "http://ann:s3cret@proxy.example:3128"
@@ -56,6 +57,26 @@ def test_the_strongest_variable_names_the_proxy_without_its_password(
     assert "s3cret" not in found
     assert str(proxy_for("host.example", http_variables("https"))).startswith("the proxy socks5://all.example of ALL_")
     assert proxy_for("host.example", ["grpc_proxy"]) is None
+
+
+@pytest.mark.parametrize(
+    ("excluded", "host", "after"),
+    [
+        ("", "127.0.0.1", "127.0.0.1"),
+        ("a.example", "[::1]", "a.example,::1"),
+        ("fd00::/8", "[fd00::5]", "fd00::/8,fd00::5"),
+        ("a.example,localhost", "LOCALHOST", "a.example,localhost"),
+        ("*", "127.0.0.1", "*"),
+        ("", "10.1.2.3", ""),
+        ("example", "secret.example", "example"),
+    ],
+)
+def test_an_address_that_is_reached_directly_is_told_to_libraries(
+    proxied: Callable[..., None], excluded: str, host: str, after: str
+) -> None:
+    proxied(PROXY, excluded)
+    exclude(host)
+    assert os.environ["no_proxy"] == after
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])

@@ -2,7 +2,8 @@
 
 import json
 import logging
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from plate_nets.common.credentials import hide_credentials
 from plate_nets.common.day_hours import DayHours
 from plate_nets.common.errors import InputError, SinkError
 from plate_nets.common.extras import needs
+from plate_nets.common.proxies import Proxy, exclude, http_variables, proxy_for
 from plate_nets.events.sinks.base import Notes, Record, Sink
 from plate_nets.events.sinks.stored_pictures import stored_picture
 
@@ -56,6 +58,7 @@ class NotifySink(Sink):
             scheme, found, _ = url.partition("://")
             got = f"a wrong or incomplete one that begins with {scheme}://" if found else "one without ://"
             raise InputError(f"notify: expected an address of a service, such as ntfy://TOPIC, got {got}")
+        self._proxy = _proxy_of([*self._service])
         self._quiet = quiet
         self._pictures = pictures
         self._now = now
@@ -97,7 +100,7 @@ class NotifySink(Sink):
         if reason is not None and picture is not None:
             reason = self._try(title, body, None)
         if reason is not None:
-            raise SinkError(f"no message sent: {reason}")
+            raise SinkError(f"no message sent: {reason}{f', through {self._proxy}' if self._proxy else ''}")
 
     def _try(self, title: str, body: str, picture: bytes | None) -> str | None:
         """Send a message -> why it failed, or None."""
@@ -110,6 +113,20 @@ class NotifySink(Sink):
 
     def _picture(self, images: dict[str, str | None]) -> bytes | None:
         return stored_picture(self._pictures, images.get("vehicle") or images["frame"] or images["plate"])
+
+
+def _proxy_of(services: Iterable[Any]) -> Proxy | None:
+    """The proxy by which the services of apprise are asked; those that are to be reached directly will be."""
+    found = None
+    for service in services:
+        if not hasattr(sys.modules[type(service).__module__], "requests"):  # such as mail: no proxy
+            continue
+        host = str(service.host or "")
+        exclude(host)
+        # Of a service in the internet, it is a topic or a secret, and all but the own ones are asked by https
+        schemes = ("http", "https") if "." in host and not service.secure else ("https", "http")
+        found = found or proxy_for(host, [name for scheme in schemes for name in http_variables(scheme)])
+    return found
 
 
 def message_of(event: dict[str, Any]) -> tuple[str, str]:

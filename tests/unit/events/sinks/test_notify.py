@@ -5,6 +5,7 @@ import io
 import json
 import logging
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -145,6 +146,40 @@ def test_a_service_that_is_not_there(receiver: Receiver) -> None:
         sink.send([record(event(0))])
     logging.getLogger().removeHandler(handler)
     assert not heard.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("host", "excluded"),
+    [("127.0.0.1", ""), ("localhost", "other.example"), ("127.0.0.1", "*"), ("127.0.0.1", "127.0.0.0/8")],
+)
+def test_a_receiver_on_this_machine_is_reached_without_a_proxy(
+    receiver: Receiver, proxied: Callable[..., None], host: str, excluded: str
+) -> None:
+    proxied("http://127.0.0.1:9", excluded)
+    with NotifySink(url(receiver).replace("127.0.0.1", host)) as sink:
+        sink.send([record(event(0))])
+    assert len(receiver.received) == 1
+
+
+@pytest.mark.parametrize(
+    ("service", "variable"),
+    [("json://10.1.2.3/", "http_proxy"), ("jsons://10.1.2.3/", "https_proxy"), ("ntfy://S3CRET", "https_proxy")],
+)
+def test_a_failing_proxy_is_named(
+    proxied: Callable[..., None], monkeypatch: pytest.MonkeyPatch, service: str, variable: str
+) -> None:
+    proxied("http://ann:s3cret@127.0.0.1:9")
+    monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")
+    with NotifySink(service) as sink, pytest.raises(SinkError, match=r"^no message sent: A Connection error") as failed:
+        sink.send([record(event(0))])
+    assert f", through the proxy http://127.0.0.1:9 of {variable}, which no_proxy can exclude" in str(failed.value)
+    assert "s3cret" not in str(failed.value).lower()
+
+
+def test_services_without_a_proxy_name_none(proxied: Callable[..., None]) -> None:
+    proxied("http://127.0.0.1:9", "10.0.0.0/8")
+    for service in ("mailto://ann:pw@mail.example?smtp=127.0.0.1", "json://10.1.2.3/", "json://[::1]/"):
+        assert NotifySink(service)._proxy is None
 
 
 @pytest.mark.parametrize("address", ["tgramm://123456:S3CRET/1", "tgram://S3CRET", "S3CRET", "https://S3CRET.example"])
