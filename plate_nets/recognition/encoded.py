@@ -56,6 +56,10 @@ class DamagedPicture(ValueError):
     """A structure that must not reach a decoder; the message says where."""
 
 
+class UnsupportedPicture(DamagedPicture):
+    """A structure that may be valid, of a kind that is not read."""
+
+
 @dataclass(frozen=True)
 class EncodedPicture:
     """A picture with a valid structure: its stored height and width, and how to turn it upright."""
@@ -80,7 +84,8 @@ def inspect(encoded: bytes) -> EncodedPicture | None:
     White space in front, which some cameras send, is skipped.
 
     Raises:
-        DamagedPicture: a length exceeds the data, a part is missing, or it is a sequence in HEIC or AVIF.
+        UnsupportedPicture: it is a sequence in HEIC or AVIF, or coded in a way that is not read.
+        DamagedPicture: a length exceeds the data, or a part is missing.
     """
     encoded = encoded.lstrip()
     try:
@@ -94,6 +99,8 @@ def inspect(encoded: bytes) -> EncodedPicture | None:
             return _bmp(encoded)
         if is_heif(encoded):
             return EncodedPicture(*check_heif(encoded), encoded)
+    except Unsupported as error:
+        raise UnsupportedPicture(str(error)) from error
     except Unreadable as error:
         raise DamagedPicture(str(error)) from error
     except (struct.error, IndexError) as error:
@@ -147,7 +154,7 @@ def _jpeg(encoded: bytes) -> EncodedPicture:
             has_stray, headers = has_stray or start - 4 != headers, end
         if marker in _FRAMES:
             if marker not in _ACCEPTED:
-                raise DamagedPicture(f"a JPEG of kind SOF{marker - 0xC0}, neither baseline nor progressive")
+                raise UnsupportedPicture(f"it is a JPEG of kind SOF{marker - 0xC0}, neither baseline nor progressive")
             if size is not None:
                 raise DamagedPicture("more than one frame header")
             h, w, components = struct.unpack_from(">HHB", encoded, start + 1)

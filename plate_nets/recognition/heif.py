@@ -31,6 +31,10 @@ class Unreadable(ValueError):
     """The structure is damaged, or is none of those that are read; the message says why."""
 
 
+class Unsupported(Unreadable):
+    """The structure may be valid, but it is none of those that are read."""
+
+
 @dataclass
 class _Meta:
     """What a picture's `meta` box says about its items, by their number."""
@@ -79,14 +83,15 @@ def check_heif(encoded: bytes) -> tuple[str, int, int, int]:
     They are those of what the decoder gives: libheif crops and turns a HEIC itself. EXIF and XMP do not count.
 
     Raises:
-        Unreadable: a length exceeds the data, a part is missing, it is animated, or its tiles have too many pixels.
+        Unsupported: it is animated, or coded in another way.
+        Unreadable: a length exceeds the data, a part is missing, or its tiles have too many pixels.
         IndexError, struct.error: it ends within a header.
     """
     budget = iter(range(MAX_BOXES))
     meta: _Meta | None = None
     for kind, start, end in _boxes(encoded, 0, len(encoded), budget):
         if kind == b"moov":
-            raise Unreadable("image sequences (animated pictures) are not accepted")
+            raise Unsupported("it is an image sequence (an animated picture)")
         if kind == b"meta" and meta is None:
             meta = _meta(encoded, start, end, budget)
     if meta is None or meta.primary is None:
@@ -99,7 +104,7 @@ def check_heif(encoded: bytes) -> tuple[str, int, int, int]:
     codec = kinds.pop() if len(kinds) == 1 else None
     if codec not in CODECS:
         found = kind.decode("ascii", "replace")
-        raise Unreadable(f"its primary picture is of kind {found!r}, neither HEVC nor AV1, nor tiles of one of them")
+        raise Unsupported(f"its primary picture is of kind {found!r}, neither HEVC nor AV1, nor tiles of one of them")
     h, w = size
     most = max(_SEVERAL * h * w, _LEAST)
     for item in (meta.primary, *meta.auxiliary):  # a mask is decoded with the picture

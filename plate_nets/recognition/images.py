@@ -17,7 +17,7 @@ from PIL.WebPImagePlugin import WebPImageFile
 
 from plate_nets.common.errors import InputError
 from plate_nets.contract import FRAME, IMAGE
-from plate_nets.recognition.encoded import EOI, DamagedPicture, EncodedPicture, inspect
+from plate_nets.recognition.encoded import EOI, DamagedPicture, EncodedPicture, UnsupportedPicture, inspect
 from plate_nets.recognition.left_out import kind_of
 from plate_nets.recognition.reader import FrameLimits, check_bytes, check_frame, check_size
 from plate_nets.types import Frame
@@ -75,6 +75,8 @@ def check_image(encoded: bytes, limits: FrameLimits) -> EncodedPicture:
     check_bytes(where, len(encoded), limits)
     try:
         picture = inspect(encoded)
+    except UnsupportedPicture as error:
+        raise InputError(f"{_EXPECTED}, got one of {len(encoded)} bytes that is not read: {error}") from error
     except DamagedPicture as error:
         raise InputError(f"{_EXPECTED}, got a damaged one of {len(encoded)} bytes: {error}") from error
     if picture is None:

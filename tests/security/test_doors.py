@@ -66,7 +66,8 @@ OURS = {
     "cli/events.py", "cli/output.py", "cli/serve.py", "triton/config_check.py", "networks/conversion/provenance.py",
     "events/event.py", "recognition/health.py", "networks/runtimes/networks.py",
     "triton/backend/quota.py", "networks/runtimes/precision.py", "web/texts/__init__.py", "triton/server/guard.py",
-    "triton/server/start_watch.py", "evaluation/comparison.py", "networks/runtimes/choices.py", "networks/runtimes/room.py",
+    "triton/server/start_watch.py", "evaluation/comparison.py", "networks/runtimes/choices.py",
+    "networks/runtimes/room.py",
 }  # fmt: skip
 """Files that read whole files of ours or of the system: networks, configurations, package data."""
 

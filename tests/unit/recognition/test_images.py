@@ -174,7 +174,7 @@ def test_a_header_of_a_gigapixel_is_refused() -> None:
 
 OTHER_FORMATS = {
     "GIF": b"GIF89a", "little-endian TIFF": b"II*\0", "TIFF": b"MM\0*", "JPEG 2000": b"\0\0\0\x0cjP  \r\n\x87\n",
-    "JPEG XL": b"\xff\x0a", "Photoshop": b"8BPS",
+    "JPEG XL": b"\xff\x0a", "Photoshop": b"8BPS", "Netpbm": b"P6\n", "Windows icon": b"\0\0\1\0",
 }  # fmt: skip
 OTHER_TYPES: dict[str, object] = {
     "NoneType": None,
