@@ -4,6 +4,7 @@ import io
 import struct
 from collections.abc import Mapping
 
+import av
 import numpy as np
 import pillow_heif
 import pytest
@@ -12,8 +13,9 @@ from PIL import Image
 from plate_nets.common.errors import InputError
 from plate_nets.recognition.heif import Unreadable, check_heif, is_heif
 from plate_nets.recognition.images import decode_image
+from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.reader import FrameLimits
-from tests.frames import Placed, compose
+from tests.frames import Placed, compose, encode
 
 pillow_heif.register_heif_opener()
 LIMITS = FrameLimits()
@@ -66,6 +68,25 @@ def test_ten_bits_become_eight() -> None:
     assert np.abs(found.astype(int) - CAR).max() <= 6
 
 
+def test_an_avif_of_ten_bits_is_read_as_the_same_jpeg(reader: LocalReader, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Written by SVT-AV1, because Pillow writes eight bits alone."""
+    monkeypatch.setenv("SVT_LOG", "0")
+    street = compose(240, 320, [Placed("A123BC77", 60, 120, 120)])
+    file = io.BytesIO()
+    with av.open(file, "w", "avif") as container:
+        stream = container.add_stream("libsvtav1", 1, options={"crf": "10", "preset": "8"})
+        stream.height, stream.width = street.shape[:2]
+        stream.pix_fmt = "yuv420p10le"
+        deep = av.VideoFrame.from_ndarray(street, format="bgr24").reformat(format="yuv420p10le")
+        container.mux([*stream.encode(deep), *stream.encode(None)])
+    encoded = file.getvalue()
+    assert encoded[encoded.index(b"av1C") + 6] & 0x60 == 0x40, "high_bitdepth, not twelve_bit"
+    assert np.abs(decode_image(encoded, LIMITS).astype(int) - street).mean() < 4
+    (plate,), (same,) = reader.read(encoded), reader.read(encode(street, ".jpg"))
+    assert plate.reading.text == same.reading.text == "A123BC77"
+    assert np.abs(np.subtract(plate.corners, same.corners)).max() < 2
+
+
 def test_of_a_burst_the_primary_picture_is_read() -> None:
     others = [Image.new("RGB", size, (9, 99, 9)) for size in ((64, 64), (200, 300))]
     encoded = heic(others[0], save_all=True, append_images=[PICTURE, others[1]], primary_index=1)
@@ -74,6 +95,28 @@ def test_of_a_burst_the_primary_picture_is_read() -> None:
 
 def test_a_thumbnail_beside_the_picture_is_not_read() -> None:
     np.testing.assert_array_equal(decode_image(heic(thumbnails=[32]), LIMITS), CAR)
+
+
+@pytest.mark.parametrize("kind", [b"urn:mpeg:hevc:2015:auxid:2", b"urn:example:2026:gain-map"])
+def test_a_depth_or_gain_map_beside_the_picture_is_not_read(kind: bytes) -> None:
+    """Written as a mask, because pillow-heif writes no other."""
+    mask, with_mask = b"urn:mpeg:hevc:2015:auxid:1", PICTURE.copy()
+    with_mask.putalpha(Image.linear_gradient("L").resize(PICTURE.size))
+    encoded = heic(with_mask)
+    assert encoded.count(mask) == 1 and b"auxl" in encoded
+    encoded = encoded.replace(mask, kind.ljust(len(mask), b"\0"))
+    np.testing.assert_array_equal(decode_image(encoded, LIMITS), CAR)
+
+
+def test_a_thumbnail_as_the_primary_picture_is_refused() -> None:
+    """libheif would decode the whole picture instead, of any size."""
+    encoded = heic(thumbnails=[64])
+    at = encoded.index(b"pitm") + 8
+    assert encoded[at : at + 2] == b"\0\1" and check_heif(encoded)[1:3] == CAR.shape[:2]
+    encoded = encoded[:at] + b"\0\2" + encoded[at + 2 :]
+    assert check_heif(encoded)[1:3] == (48, 64)
+    with pytest.raises(InputError, match="damaged"):
+        decode_image(encoded, LIMITS)
 
 
 def test_a_picture_of_tiles_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
