@@ -1,6 +1,7 @@
 """Interlaced sources: the pictures and the cars are those of the whole pictures that they were woven from."""
 
 from collections.abc import Iterable, Iterator
+from fractions import Fraction
 from itertools import chain
 from pathlib import Path
 
@@ -124,3 +125,18 @@ def test_a_car_is_read_in_interlaced_pictures(reader: LocalReader, tmp_path: Pat
         with Watcher(reader, camera) as watcher:
             texts[deinterlace] = [event.plate for event in watcher if event.stage == "final"]
     assert texts["auto"] == [TEXT] != texts["off"]
+
+
+def test_a_car_is_read_in_interlaced_pictures_of_pixels_that_are_not_square(
+    reader: LocalReader, tmp_path: Path
+) -> None:
+    """As recorders send them in 2CIF: all columns, half of the rows, and these in fields."""
+    frames = [compose(576, 1024, [Placed(TEXT, 20 + 24 * number, 280, 320)], seed=number) for number in range(26)]
+    halved = [np.asarray(cv2.resize(frame, (1024, 288), interpolation=cv2.INTER_AREA), np.uint8) for frame in frames]
+    clip = write_clip(
+        tmp_path / "2cif.ts", woven(halved, "bff"), 25, codec="mpeg2video", fields="bff", pixel=Fraction(1, 2)
+    )
+    with Watcher(reader, CameraSettings(str(clip))) as watcher:
+        (final,) = (event for event in watcher if event.stage == "final")
+    assert final.plate == TEXT
+    assert final.box.xmax <= 1024 and final.box.ymax <= 288, "in pixels of the frame as sent"
