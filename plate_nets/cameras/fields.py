@@ -16,11 +16,11 @@ Deinterlace = Literal["auto", "on", "off"]
 
 _EVERY = 25
 """Pictures between the starts of two looks at a stream that does not say it is interlaced."""
-_LOOK = 3
-"""Pictures of such a look: `idet` compares a picture with the one before and the one after."""
+_SURE = 12
+"""So many combed pictures in a row with the same field first: of a noisy progressive stream, two in a row may be."""
 _JUDGE = "idet"
 """Corrects what a picture says of its fields. Where nothing moves, what the stream says stays."""
-_COMBED = ("tff", "bff")
+_COMBED, _STILL = ("tff", "bff"), "undetermined"
 _VERDICT = "lavfi.idet.single.current_frame"
 
 _Layout = tuple[int, int, str]
@@ -43,6 +43,8 @@ class Deinterlacer:
         self._chain: _Chain | None = None
         self._look: _Chain | None = None
         self._count = 0
+        self._order, self._run = "", 0
+        """The field that came first in the last combed pictures of the look, and how many those are."""
 
     def take(self, picture: av.VideoFrame) -> Iterator[av.VideoFrame]:
         """The next picture of the source -> the whole pictures that are ready; they come up to two pictures later."""
@@ -61,18 +63,22 @@ class Deinterlacer:
             yield from self._chain.rest()
 
     def _is_combed(self, picture: av.VideoFrame) -> bool:
-        """Whether the pictures are combed, from the last one of each look."""
-        place, self._count = self._count % _EVERY, self._count + 1
-        if place == 0 or (self._look and not self._look.fits(picture)):
-            self._look = _Chain(picture, {_JUDGE: ""}) if place == 0 else None
-        if not self._look:
-            return False
-        verdicts = [judged.metadata.get(_VERDICT) for judged in self._look.take(picture)]
-        if place < _LOOK - 1:
+        """Whether the pictures of a look were combed until it was sure; the first one that is not ends the look."""
+        if self._look and not self._look.fits(picture):
+            self._look = None
+        if not self._look and self._count % _EVERY == 0:
+            self._look, self._run = _Chain(picture, {_JUDGE: ""}), 0
+        self._count += 1
+        for judged in self._look.take(picture) if self._look else ():
+            verdict = str(judged.metadata.get(_VERDICT))
+            if verdict in _COMBED:
+                self._run = self._run + 1 if verdict == self._order else 1
+                self._order = verdict
+            elif verdict != _STILL or not self._run:
+                self._look = None
+        if not self._look or self._run < _SURE:
             return False
         self._look = None
-        if not any(verdict in _COMBED for verdict in verdicts):
-            return False
         self._notice(
             "its pictures are interlaced, although the stream does not say so; they are deinterlaced, unless you set "
             "`deinterlace: off`"

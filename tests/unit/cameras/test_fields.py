@@ -16,7 +16,7 @@ from plate_nets.cameras.settings import CameraSettings
 from plate_nets.cameras.watcher import Watcher
 from plate_nets.recognition.local import LocalReader
 from plate_nets.types import Frame
-from tests.clips import TEXT, Fields, woven, write_clip
+from tests.clips import TEXT, Fields, passing, woven, write_clip
 from tests.frames import Placed, compose
 
 SAID = "its pictures are interlaced, although the stream does not say so"
@@ -100,6 +100,12 @@ def test_whole_pictures_pass_unless_all_are_to_be_deinterlaced(
     assert (same, notices) == (not changed, [])
 
 
+def test_noise_is_not_taken_for_fields(tmp_path: Path) -> None:
+    noisy = [cv2.resize(frame, (320, 180), interpolation=cv2.INTER_AREA) for frame in passing(120)]
+    _, notices = decoded(write_clip(tmp_path / "noise.mp4", [np.asarray(frame, np.uint8) for frame in noisy]))
+    assert notices == []
+
+
 def test_a_source_may_become_interlaced_and_change_its_size(tmp_path: Path) -> None:
     parts = [
         write_clip(tmp_path / "1.ts", drive(30)),
@@ -116,7 +122,7 @@ def test_a_source_may_become_interlaced_and_change_its_size(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("says", [True, False])
 def test_a_car_is_read_in_interlaced_pictures(reader: LocalReader, tmp_path: Path, says: bool) -> None:
-    frames = [compose(360, 640, [Placed(TEXT, 20 + 16 * number, 180, 200)], seed=number) for number in range(26)]
+    frames = [compose(360, 640, [Placed(TEXT, 20 + 8 * number, 180, 200)], seed=number) for number in range(52)]
     clip = write_clip(tmp_path / "woven.ts", woven(frames, "tff"), 25, fields="tff" if says else None)
     texts: dict[str, list[str]] = {}
     modes: tuple[Deinterlace, ...] = ("auto", "off")
