@@ -124,6 +124,10 @@ def _fault(place: tuple[str | int, ...], kind: str, message: str) -> str:
     name = excerpt(".".join(map(str, place))) or "the file"
     if kind in ("unexpected_keyword_argument", "extra_forbidden"):
         return f"{name}: unknown key"
+    if kind == "tuple_type":
+        return f"{name}: expected a list"
+    if kind == "dataclass_type":
+        return f"{name}: expected keys with values"
     return f"{name}: {'missing' if kind in ('missing', 'missing_argument') else message}"
 
 

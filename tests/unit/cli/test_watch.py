@@ -312,7 +312,9 @@ def zones(items: str) -> str:
         (zones(f"{{name: a/b, {AREA}}}"), "camera a: include: expected a name of 1 to 64 letters, digits"),
         (zones(f"{{{AREA}}}"), "cameras.0.include.0.zone.name: missing"),
         (zones(f"{{name: in, {AREA}, colour: red}}"), "cameras.0.include.0.zone.colour: unknown key"),
-        (zones("up"), "cameras.0.include.0.polygon: Input should be a valid tuple"),
+        (zones("up"), "cameras.0.include.0.polygon: expected a list"),
+        ("cameras:\n  gate: {source: a.mp4}\n", "cameras: expected a list"),
+        ("cameras: [a.mp4]\n", "cameras.0: expected keys with values"),
         ("cameras: [{source: a.mp4, source: b.mp4}]", "cameras.yaml, line 1: expected YAML: duplicate key source"),
     ],
 )
