@@ -110,6 +110,10 @@ class Look:
         """Whether the text of the best path has at least this probability. That of the path is a lower bound."""
         return self.best.probability >= certain or self._probability >= certain
 
+    def forces(self, text: Candidate) -> bool:
+        """Whether a text has more or fewer signs than were seen, and is less probable than those."""
+        return len(text.text) != len(self.best.text) and text.probability < self._probability
+
     @cached_property
     def _probability(self) -> float:
         return text_probability(self.logp, self.best.text, self.scheme)
@@ -168,7 +172,7 @@ class PlateDecoder:
         if not self._is_decided(look, scheme):
             texts = format_texts(look.logp, scheme, self.settings.beam_width)
             chosen = most_probable(texts, favour=_favour(appearance, scheme))
-        if chosen is None or chosen.probability < self.settings.floor:
+        if chosen is None or chosen.probability < self.settings.floor or look.forces(chosen):
             return _reading(best, scheme, sure=False)
         return self._judged(chosen, scheme)
 

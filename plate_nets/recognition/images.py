@@ -116,10 +116,8 @@ def _decode(picture: EncodedPicture) -> cv2.typing.MatLike:
             if not picture.ended or _LACKING.search(str(error)):
                 raise
     image: Image.Image = _opener(picture.kind)(io.BytesIO(picture.data))
-    if image.size != (
-        picture.w,
-        picture.h,
-    ):  # nothing is decoded yet; libheif takes another if the primary is a thumbnail
+    # Nothing is decoded yet; libheif takes another picture if the primary one is a thumbnail
+    if image.size != (picture.w, picture.h):
         raise ValueError(f"expected {picture.w}x{picture.h} pixels, got {image.width}x{image.height}")
     if image.mode.startswith("I;16"):  # Pillow would clip it
         return cv2.cvtColor((np.asarray(image) >> 8).astype(np.uint8), cv2.COLOR_GRAY2BGR)

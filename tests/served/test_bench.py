@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks import http_leak
 from benchmarks.variants.contract import MODEL_REPOSITORY, PACKAGE
 from plate_nets.client import parse_url
 from plate_nets.client.transports import ServerAccess, open_transport
@@ -18,6 +20,7 @@ from plate_nets.client.transports.calls import load
 from plate_nets.common.control_key import KEY_VARIABLE
 from plate_nets.contract import MODELS
 from plate_nets.triton.server import EmbeddedTriton
+from tests.commands import invoke
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +57,15 @@ def test_a_server_that_lacks_a_model(server: EmbeddedTriton, tmp_path: Path) -> 
         f"plates: http://{server.http_url}: the model plate_recognition is missing or not ready"
     ]
     assert read(tmp_path / "report.json")["loads"] == []
+
+
+def test_the_growth_per_picture_is_printed(server: EmbeddedTriton) -> None:
+    with open_transport(ServerAccess(parse_url(server.http_url), control_key=server.control_key)) as transport:
+        transport.send(load("plate_recognition"), 120)
+    said = invoke(http_leak.main, server.http_url, "--pictures", 20)
+    assert said.exit_code == 0 and re.fullmatch(r"-?\d+ bytes a picture\n", said.stdout), said.output
+    other = invoke(http_leak.main, "127.0.0.1:9")
+    assert other.exit_code == 2 and "no tritonserver of this machine listens on port 9" in other.stderr
 
 
 def test_a_report_contains_the_work_of_the_server(server: EmbeddedTriton, tmp_path: Path) -> None:

@@ -210,6 +210,17 @@ def test_a_text_that_no_format_supports_must_be_more_certain(text: str, name: st
     assert bool(reading.text) == told
 
 
+@pytest.mark.parametrize(("blank", "told"), [(8.8, ""), (9.3, "A123B77")])
+def test_no_format_takes_a_sign_away_that_is_seen(blank: float, told: str) -> None:
+    """A Russian plate, read as a US one, whose formats only have its text without the C."""
+    states = load_scheme("united_states")
+    logits = spell("A123BC77", scheme=states)
+    (step,) = np.flatnonzero(logits[0, states.index["C"]])
+    logits[0, states.blank, step] = blank
+    (reading,) = PlateDecoder(states, DecodingSettings(sure=0.0)).decode(logits)
+    assert reading.text == told
+
+
 def test_the_threshold_is_a_setting() -> None:
     logits = spell("A123BC77", doubts={1: ("7", 7.5)})
     assert PlateDecoder(RUSSIA, DecodingSettings(sure=0.5)).decode(logits)[0].text == "A123BC77"

@@ -1,0 +1,36 @@
+"""``python -m benchmarks.http_leak``: how much Triton grows with each picture without a plate, over HTTP."""
+
+from typing import Annotated
+
+import numpy as np
+import psutil
+import typer
+
+from plate_nets import PlateClient
+from plate_nets.triton.server.installation import PROGRAM
+
+
+def main(
+    url: Annotated[str, typer.Argument(help="HTTP address of a server that nobody else asks.")] = "127.0.0.1:8000",
+    pictures: Annotated[int, typer.Option(min=1, help="How many pictures to send.")] = 10_000,
+) -> None:
+    """Print the bytes of growth per picture."""
+    port = int(url.rpartition(":")[2])
+    listening = {each.pid for each in psutil.net_connections("tcp") if each.status == "LISTEN" and port in each.laddr}
+    server = next((each for each in psutil.process_iter() if each.pid in listening and each.name() == PROGRAM), None)
+    if server is None:
+        raise typer.BadParameter(f"no {PROGRAM} of this machine listens on port {port}", param_hint="URL")
+    empty = np.zeros((48, 96, 3), np.uint8)
+
+    def memory_after(count: int) -> int:
+        for _ in range(count):
+            client.read(empty)
+        return int(server.memory_full_info().uss)
+
+    with PlateClient(url) as client:
+        before = memory_after(max(1, pictures // 5))
+        typer.echo(f"{(memory_after(pictures) - before) / pictures:.0f} bytes a picture")
+
+
+if __name__ == "__main__":
+    typer.run(main)
