@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import http_leak
+from benchmarks.http_leak import main as http_leak
 from benchmarks.variants.contract import MODEL_REPOSITORY, PACKAGE
 from plate_nets.client import parse_url
 from plate_nets.client.transports import ServerAccess, open_transport
@@ -62,9 +62,9 @@ def test_a_server_that_lacks_a_model(server: EmbeddedTriton, tmp_path: Path) -> 
 def test_the_growth_per_picture_is_printed(server: EmbeddedTriton) -> None:
     with open_transport(ServerAccess(parse_url(server.http_url), control_key=server.control_key)) as transport:
         transport.send(load("plate_recognition"), 120)
-    said = invoke(http_leak.main, server.http_url, "--pictures", 20)
+    said = invoke(http_leak, server.http_url, "--pictures", 20)
     assert said.exit_code == 0 and re.fullmatch(r"-?\d+ bytes a picture\n", said.stdout), said.output
-    other = invoke(http_leak.main, "127.0.0.1:9")
+    other = invoke(http_leak, "127.0.0.1:9")
     assert other.exit_code == 2 and "no tritonserver of this machine listens on port 9" in other.stderr
 
 
