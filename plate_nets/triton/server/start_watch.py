@@ -11,11 +11,8 @@ from plate_nets.triton.server.faults import FAILED_LOAD, ending, last_words, not
 from plate_nets.triton.server.installation import PROGRAM
 from plate_nets.triton.server.stubs import stub_model
 
-ENDS_WITHIN = 5.0
-"""Seconds that Triton has to exit by itself after a model did not load, so that the start ends within 10.
-
-It would first load the other models, however long they take, for nothing: its log has the reason already.
-"""
+ENDS_WITHIN = 30.0
+"""Seconds that Triton has to exit by itself after a model did not load; it waits until the other models have loaded."""
 _PERIOD = 60.0
 """Seconds over which the server's work is judged."""
 LEAST_WORK = 2.0

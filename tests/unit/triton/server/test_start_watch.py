@@ -40,10 +40,8 @@ def test_a_server_has_a_moment_to_end_by_itself_after_a_model_failed_to_load(idl
     assert not start.watch.load_failed()
     start.log, start.now = FAILED, 10.0
     assert not start.watch.load_failed()
-    start.now = 14.0
-    assert not start.watch.load_failed()
-    start.now = 16.0
-    assert start.watch.load_failed(), "well within the 10 s in which a start that fails ends"
+    start.now = 41.0
+    assert start.watch.load_failed()
 
 
 def test_a_server_that_neither_logs_nor_computes_hangs(idle: int) -> None:
