@@ -5,12 +5,12 @@ that nothing is forgotten. `plates learn` is the command.
 """
 
 import logging
-import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from plate_nets.common.cores import own_cores
 from plate_nets.common.errors import DatasetError, InputError
 from plate_nets.contract import reader_network
 from plate_nets.countries import PlateScheme, load_scheme, load_schemes
@@ -98,7 +98,7 @@ def learn(folder: Path, scheme: str, minutes: float, out: Path) -> Learnt:
     """
     root, name = folder.resolve().parent, folder.resolve().name
     recipe = recipe_for(scheme, name, minutes)
-    processes = max(1, min(_MOST, len(os.sched_getaffinity(0)) // 2))
+    processes = max(1, min(_MOST, own_cores() // 2))
     loop.prepare(out, processes, recipe.schedule.seed)
     examples = prepare(recipe, root, out / PREPARED)
     _check(folder, examples[name])

@@ -17,7 +17,7 @@ REGIONS = (
 
 
 class OtherReader(OnnxReader):
-    """A reader of fast-plate-ocr that also gives regions, in ONNX Runtime, which is not a dependency of the project."""
+    """A reader of fast-plate-ocr that also gives regions."""
 
     def regions(self, crops: NDArray[np.uint8]) -> list[tuple[str, float]]:
         """Crops -> the country of each, empty if unknown, and its probability, 0..1."""

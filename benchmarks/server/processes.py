@@ -41,6 +41,10 @@ class ServerProcesses:
         """The same without mapped files, whose share shrinks when other processes map them too."""
         return sum(_memory(each.pid, "Pss_Anon:", "Pss_Shmem:") for each in self._all())
 
+    def own(self) -> int:
+        """Memory of Triton alone in bytes, without what it shares with its stubs (USS)."""
+        return int(self._root.memory_full_info().uss)
+
     def _all(self) -> Sequence[psutil.Process]:
         try:
             return [self._root, *self._root.children(recursive=True)]

@@ -47,7 +47,7 @@ def exclude(host: str) -> None:
     named = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
     if not _is_excluded(host) or name in named.split(",") or named.strip() == "*":
         return
-    if name == "localhost" or _is_address(name):
+    if name == "localhost" or is_address(name):
         os.environ["no_proxy"] = f"{named},{name}".lstrip(",")
 
 
@@ -75,9 +75,10 @@ def _is_excluded(host: str) -> bool:
     return address.is_loopback or any(_contains(each.strip(), address) for each in named.split(","))
 
 
-def _is_address(name: str) -> bool:
+def is_address(host: str) -> bool:
+    """Whether a host is an IP address, and not a name."""
     try:
-        ipaddress.ip_address(name)
+        ipaddress.ip_address(host)
     except ValueError:
         return False
     return True

@@ -14,6 +14,7 @@ import httpx
 
 from plate_nets.common.error_codes import NOT_ALLOWED
 from plate_nets.common.errors import InputError, InputTooLarge
+from plate_nets.common.proxies import is_address
 from plate_nets.web.faults import Refused
 from plate_nets.web.uploads import Upload, plain_name
 
@@ -72,7 +73,7 @@ class PictureFetcher:
         return url
 
     async def _address(self, host: str) -> str:
-        if _is_address(host):
+        if is_address(host):
             return host
         try:
             found = await self._resolve(host)
@@ -96,11 +97,3 @@ class PictureFetcher:
                 if len(encoded) > self._max_bytes:
                     raise InputTooLarge(f"url: expected at most {self._max_bytes} bytes, got more")
             return bytes(encoded)
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True

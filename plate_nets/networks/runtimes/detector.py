@@ -88,14 +88,14 @@ class _Heads:
             nodes[f"{HEADS[p]}{SIZES}{stride}"].data.reshape(-1, 2).copy() for p in parts for stride in STRIDES
         ]
         self._network, self._threads, self._precision = _on_pixels(up_to_heads(model, parts)), threads, precision
+        self._name = self._network.get_friendly_name()
         self._any_shape = self._request((1, -1, -1, 3))
         self._by_shape: dict[tuple[int, ...], openvino.InferRequest] = {}
         self._seen: Counter[tuple[int, ...]] = Counter()
 
     def __call__(self, pictures: Pictures, least: float) -> list[NDArray[np.float32]]:
         """Pictures -> rows of each head."""
-        request, name = self._request_for(pictures.shape), self._network.get_friendly_name()
-        found = infer(request, pictures, name, share_outputs=True)
+        found = infer(self._request_for(pictures.shape), pictures, self._name, share_outputs=True)
         rows = [self._rows(found[index][0], index, least) for index in range(len(self._sizes))]
         return [np.concatenate(rows[first : first + len(STRIDES)])[None] for first in range(0, len(rows), len(STRIDES))]
 

@@ -142,7 +142,11 @@ def has_bfloat16() -> bool:
 def check_output(output: NDArray[np.float32], name: object) -> None:
     """Raise ServerError if a network gave an output without values, as OpenVINO does when memory runs out."""
     if not output.size:
-        raise ServerError(f"{name}: the network gave no values: {LITTLE_MEMORY}")
+        raise _no_values(name)
+
+
+def _no_values(name: object) -> ServerError:
+    return ServerError(f"{name}: the network gave no values: {LITTLE_MEMORY}")
 
 
 def infer(
@@ -159,7 +163,7 @@ def infer(
     except RuntimeError as error:
         if _cause(error) != LITTLE_MEMORY:
             raise
-        raise ServerError(f"{name}: the network gave no values: {LITTLE_MEMORY}") from error
+        raise _no_values(name) from error
     return answer
 
 

@@ -1,10 +1,10 @@
 """Whether the networks fit under the limit of this process's address space (`ulimit -v`)."""
 
-import os
 import sys
 from contextlib import suppress
 from pathlib import Path
 
+from plate_nets.common.cores import own_cores
 from plate_nets.common.errors import WeightsError
 
 LITTLE_MEMORY = "there is too little memory for it; free some, or raise the limit (`ulimit -v`)"
@@ -27,16 +27,12 @@ def check_room(readers: int, threads: int) -> None:
         WeightsError: they may not fit.
     """
     free = _free()
-    needed = NETWORKS + READER * readers + THREAD * (threads or _cores())
+    needed = NETWORKS + READER * readers + THREAD * (threads or own_cores())
     if free is not None and free < needed:
         raise WeightsError(
             f"reading in this process needs {needed >> 20} MB of address space, and its limit leaves {free >> 20}: "
             f"{LITTLE_MEMORY}"
         )
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1  # macOS has none
 
 
 def _free() -> int | None:

@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from plate_nets.common.cores import own_cores
 from plate_nets.common.errors import ContractError
 
 CORES_VARIABLE = "PLATES_CORES"
@@ -21,8 +22,7 @@ def usable_cores(environ: Mapping[str, str] = os.environ, proc: Path = Path("/pr
     Raises:
         ContractError: ``PLATES_CORES`` is not a whole number of 1 or more.
     """
-    own = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1  # macOS has none
-    bounds = [float(own), *_quotas(proc)]
+    bounds = [float(own_cores()), *_quotas(proc)]
     if setting := environ.get(CORES_VARIABLE):
         if not setting.isdecimal() or not int(setting):
             raise ContractError(f"{CORES_VARIABLE}: expected a whole number of 1 or more, got {setting!r}")
