@@ -35,6 +35,8 @@ _REAL = 0.4
 """Share of the user's plates among the samples, fewer than the recipes' many."""
 _RATE, _STEPS, _EVERY = 2e-4, 20_000, 200
 """Highest learning rate; steps that minutes of no machine reach; steps between two points of the curves."""
+_START = 0.5
+"""Weight of the shipped weights in the mean that is the result: without it, drawings are forgotten."""
 _MOST = 4
 """Maximum number of processes that make samples: each takes memory."""
 
@@ -127,7 +129,7 @@ def recipe_for(scheme: str, name: str, minutes: float) -> ReaderRecipe:
         "phases": (),
         "start": recipe.start.model_copy(update={"weights": PACKAGE}),
         "schedule": Schedule(minutes=minutes, steps=_STEPS, rate=_RATE, every=_EVERY, seed=recipe.schedule.seed),
-        "averaging": Averaging(),
+        "averaging": Averaging(start=_START),
         # The shipped temperature stays: one chosen on what was corrected, and so misread, makes all texts unsure.
         "calibration": Calibration(temperatures=(1.0,), drawn=DRAWINGS),
         "quantization": Quantization(pictures=(name, DRAWN), count=count),
