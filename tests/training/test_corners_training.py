@@ -2,6 +2,7 @@
 
 import csv
 import shutil
+from itertools import count, islice, product
 from pathlib import Path
 
 import cv2
@@ -16,6 +17,7 @@ from plate_nets.networks.checkpoint import read_metadata
 from plate_nets.networks.corners import CornerNet
 from plate_nets.networks.registry import NETWORKS
 from plate_nets.networks.runtimes.quantization import RANGES
+from plate_nets.recognition.geometry import GREY
 from plate_nets.recognition.quads import quad_size
 from plate_nets.recognition.rectification import order_corners
 from tests.commands import invoke
@@ -34,14 +36,15 @@ CPU = torch.device("cpu")
 
 @pytest.fixture(scope="module")
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Four photos with a drawn plate each. The corner points of one start at another corner."""
+    """Four photos with a drawn plate of one line each. The corner points of one start at another corner."""
     folder = tmp_path_factory.mktemp("corners")
     (folder / "images").mkdir()
     with (folder / "labels.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(COLUMNS)
-        for index in range(4):
-            source = drawn_source(np.random.default_rng(index))
+        drawn = (drawn_source(np.random.default_rng(seed)) for seed in count())
+        flat = (each for each in drawn if np.divide(*np.ptp(each.corners, axis=0)) > 4)
+        for index, source in enumerate(islice(flat, 4)):
             cv2.imwrite(str(folder / "images" / f"{index}.png"), source.picture)
             (xmin, ymin), (xmax, ymax) = source.corners.min(axis=0), source.corners.max(axis=0)
             quad = np.roll(source.corners, index == 2, axis=0)
@@ -81,8 +84,8 @@ def test_corners_in_a_window_are_where_the_plate_is() -> None:
     picture = np.zeros_like(source.picture)
     cv2.fillPoly(picture, [np.round(source.corners).astype(np.int32)], (255, 255, 255))
     source = type(source)(picture, source.corners, source.base)
-    for seed in range(6):
-        for window, corners in make_windows(source, np.random.default_rng(seed), CornerMixture(cut=0)):
+    for seed, close in product(range(6), (0.0, 1.0)):
+        for window, corners in make_windows(source, np.random.default_rng(seed), CornerMixture(cut=0, close=close)):
             inside = np.zeros((64, 128), np.uint8)
             cv2.fillPoly(inside, [np.round(corners * 16).astype(np.int32)], (1,), shift=4)
             core = cv2.erode(inside, np.ones((5, 5), np.uint8)) > 0
@@ -102,6 +105,28 @@ def test_other_plates_are_drawn_over_real_ones(dataset: Path) -> None:
         aspects.append(float(widths[0] / heights[0]))
     assert np.array_equal(source.picture, before)
     assert min(aspects) < 2 and max(aspects) > 4
+
+
+def test_the_frame_of_a_close_photo_is_near_the_plate_on_all_sides() -> None:
+    """What lies beyond the frame is grey in the window, as the finder pads it."""
+    source = drawn_source(np.random.default_rng(0))
+
+    def padded(close: float) -> list[float]:
+        mixture = CornerMixture(cut=0, close=close)
+        firsts = (make_windows(source, np.random.default_rng(seed), mixture)[0][0] for seed in range(12))
+        return [float((np.abs(first - (GREY - 127.5) / 128) < 0.002).all(axis=0).mean()) for first in firsts]
+
+    assert max(padded(0.0)) < 0.1 < min(padded(1.0))
+
+
+def test_plates_of_other_countries_are_drawn_by_their_share() -> None:
+    """Their plates have other shapes."""
+
+    def shapes(share: float) -> set[float]:
+        drawn = (drawn_source(np.random.default_rng(seed), share).corners for seed in range(30))
+        return {round(float(np.divide(*np.ptp(corners, axis=0))), 1) for corners in drawn}
+
+    assert len(shapes(1.0) - shapes(0.0)) >= 5
 
 
 def test_loss_falls_on_one_batch(dataset: Path) -> None:

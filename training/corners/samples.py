@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from functools import lru_cache
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.countries import load_scheme, main_scheme
+from plate_nets.countries import PlateScheme, load_schemes, main_scheme
 from plate_nets.recognition.corners import cut_windows, first_window, next_window, to_window
 from plate_nets.recognition.overlap import iou
 from plate_nets.recognition.quads import Quad, quad_size
@@ -21,14 +22,17 @@ from training.synthesis.crops import stray
 from training.synthesis.drawing import paste, rounded
 from training.synthesis.layouts.layout import HEIGHT, WIDTH
 from training.synthesis.perspective import corners_of, sample_corners, stretched
-from training.synthesis.scene import FOREIGN
 
 LOWEST, HIGHEST = 8.0, 40.0
 """Plate heights in the simulated photo, px; above the highest the windows do not change."""
 _SCALE = 0.45
 """Scale at which plates are drawn over real ones, px/mm."""
-_TWO_LINES, _ABROAD = 0.35, 0.15
-"""Shares of plates of two lines and of other countries among those drawn over real ones."""
+_TWO_LINES = 0.35
+"""Share of plates of two lines among the drawn ones, if the country has some."""
+_TALL = 1.5
+"""From so many heights of a one-line plate on, at equal width, a plate is drawn larger than the one that it covers."""
+_WHOLE = 0.5
+"""Share of the close photos that are themselves the box."""
 _GUESSED = 1.7
 """How much more corners stray after the first look than after the last."""
 _GREY = 0.08
@@ -85,9 +89,10 @@ class Samples:
         """A picture with a plate."""
         kind = rng.random()
         if kind < self.mixture.drawn or not len(self.sources):
-            return drawn_source(rng)
+            return drawn_source(rng, self.mixture.abroad)
         source = self.sources[int(np.searchsorted(self.chances, rng.random() * self.chances[-1]))]
-        return replaced(source, rng) if kind < self.mixture.drawn + self.mixture.replaced else source
+        covered = kind < self.mixture.drawn + self.mixture.replaced
+        return replaced(source, rng, self.mixture.abroad) if covered else source
 
 
 def load_sources(examples: Iterable[Example]) -> tuple[list[Source], NDArray[np.float64]]:
@@ -100,36 +105,47 @@ def load_sources(examples: Iterable[Example]) -> tuple[list[Source], NDArray[np.
     return [Source(each.picture, each.corners, each.corners) for each in real], rates(main_scheme(), real)
 
 
-def drawn_source(rng: np.random.Generator) -> Source:
-    """A drawn one-line plate with drawn surroundings, from the front."""
-    kind, text = texts.sample_text(main_scheme().by_lines[1], rng)
-    picture, corners = drawn_plate(main_scheme(), kind, text, 30.0, rng)
-    return Source(picture, corners, corners, plain=True)
+def drawn_source(rng: np.random.Generator, abroad: float = 0.0) -> Source:
+    """A drawn plate with drawn surroundings, from the front: of another country with the chance ``abroad``."""
+    scheme, kind, text = _sample(rng, abroad)
+    picture, corners = drawn_plate(scheme, kind, text, 30.0, rng)
+    width, height = (corners[2] - corners[0]).tolist()
+    return Source(picture, corners, stretched(corners, 1.0, width / height * (HEIGHT / WIDTH)), plain=True)
 
 
-def replaced(source: Source, rng: np.random.Generator) -> Source:
+def replaced(source: Source, rng: np.random.Generator, abroad: float = 0.0) -> Source:
     """Draw another plate over that of a cut-out, in the same plane, light and holder: of any kind, one line or two.
 
-    Those of two lines are drawn larger, so that they cover the old one.
+    Those of two lines are drawn larger, so that they cover the old one. ``abroad``: as for `drawn_source`.
     """
-    draw = rng.random()
-    if draw < _TWO_LINES:
-        scheme = main_scheme().by_lines[2]
-    else:
-        scheme = (load_scheme(FOREIGN) if draw < _TWO_LINES + _ABROAD else main_scheme()).by_lines[1]
-    kind, text = texts.sample_text(scheme, rng)
+    scheme, kind, text = _sample(rng, abroad)
     flat = plates.draw(scheme, kind, text, rng, _SCALE)
     height, width = flat.shape[:2]
-    x = float(rng.uniform(0.98, 1.3)) if draw < _TWO_LINES else 1.0
-    y = x * (height / width) * (WIDTH / HEIGHT)
-    quad, picture = stretched(source.base, x, y), source.picture.copy()
+    tall = (height / width) * (WIDTH / HEIGHT)
+    x = float(rng.uniform(0.98, 1.3)) if tall > _TALL else 1.0
+    quad, picture = stretched(source.base, x, x * tall), source.picture.copy()
     flat = _lit(flat, picture, source.corners)
     rim = 1 + float(rng.uniform(0.05, 0.16))
-    holder = stretched(source.base, x * (1 + (rim - 1) * height / width), y * rim)
+    holder = stretched(source.base, x * (1 + (rim - 1) * height / width), x * tall * rim)
     level = float(rng.choice((12, 30, 60, 120))) * float(rng.uniform(0.6, 1.4))
     paste(picture, np.full((60, 260, 3), int(min(level, 250)), np.uint8), holder, rounded(60, 260, 5))
     paste(picture, flat, quad, rounded(height, width, max(2, round(height * float(rng.uniform(0.03, 0.09))))))
     return Source(picture, quad, source.base)
+
+
+@lru_cache(maxsize=1)
+def _countries() -> tuple[PlateScheme, ...]:
+    return tuple(load_schemes("world"))
+
+
+def _sample(rng: np.random.Generator, abroad: float) -> tuple[PlateScheme, str, str]:
+    """A country's scheme, and a format and a text of it: of one line or two."""
+    scheme = main_scheme()
+    if rng.random() < abroad:
+        scheme = _countries()[int(rng.integers(len(_countries())))]
+    two_lines = scheme.by_lines[2]
+    some = two_lines if two_lines.formats and rng.random() < _TWO_LINES else scheme.by_lines[scheme.fewest_lines]
+    return scheme, *texts.sample_text(some, rng)
 
 
 def _lit(flat: Frame, picture: Frame, corners: Quad) -> Frame:
@@ -149,8 +165,9 @@ def make_windows(
     base = _target(source, rng, mixture)
     matrix = cv2.getPerspectiveTransform(source.base, base)
     quad = np.asarray(cv2.perspectiveTransform(source.corners[None], matrix)[0], np.float32)
-    frame_low, frame_high = _frame(quad, rng, mixture.cut)
-    windows = [first_window(_box(quad, frame_low, frame_high, rng)), next_window(stray(quad, rng, _GUESSED))]
+    frame_low, frame_high, whole = _frame(quad, rng, mixture)
+    box = np.concatenate((frame_low, frame_high)) if whole else _box(quad, frame_low, frame_high, rng)
+    windows = [first_window(box), next_window(stray(quad, rng, _GUESSED))]
     points = np.concatenate(windows)
     low = np.maximum(np.floor(points.min(axis=0)) - 2, np.floor(frame_low))
     high = np.minimum(np.ceil(points.max(axis=0)) + 2, np.ceil(frame_high))
@@ -175,19 +192,28 @@ def _target(source: Source, rng: np.random.Generator, mixture: CornerMixture) ->
     return corners_of(np.array([angle, lean, narrow, *twist]), height)
 
 
-def _frame(quad: Quad, rng: np.random.Generator, cut: float) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """The border of the frame around a plate: far away, near, or cutting up to a fifth of the plate's width."""
+def _frame(
+    quad: Quad, rng: np.random.Generator, mixture: CornerMixture
+) -> tuple[NDArray[np.float32], NDArray[np.float32], bool]:
+    """The border of the frame around a plate, and whether it is the box too.
+
+    It is far away, near on one side or on all, or cuts up to a fifth of the plate's width.
+    """
     low, high = quad.min(axis=0) - 1000, quad.max(axis=0) + 1000
-    draw = rng.random()
-    if draw < 2 * cut:
+    draw, whole = rng.random(), False
+    if draw < 2 * mixture.cut:
         side = int(rng.integers(4))
         axis = side % 2
-        reach = float(rng.uniform(-0.2 if draw < cut else 0.0, 0.3)) * float(np.ptp(quad[:, axis]))
+        reach = float(rng.uniform(-0.2 if draw < mixture.cut else 0.0, 0.3)) * float(np.ptp(quad[:, axis]))
         if side < 2:
             low[axis] = quad[:, axis].min() - reach
         else:
             high[axis] = quad[:, axis].max() + reach
-    return low.astype(np.float32), high.astype(np.float32)
+    elif draw < 2 * mixture.cut + mixture.close:
+        near = rng.uniform(0.0, 0.5, (2, 2)) * edge_height(quad)
+        low, high = quad.min(axis=0) - near[0], quad.max(axis=0) + near[1]
+        whole = rng.random() < _WHOLE
+    return low.astype(np.float32), high.astype(np.float32), whole
 
 
 def _box(

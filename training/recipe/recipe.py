@@ -87,7 +87,11 @@ class CornerMixture(Part):
     turned: Share = 0.4
     """Of the others, those turned, tilted and narrowed far more than usual."""
     cut: Share = 0.06
-    """Plates cut by the frame's border."""
+    """Plates cut by the frame's border, and as many next to it."""
+    close: Share = 0.0
+    """Plates with the frame's border near them on all sides, as in a crop."""
+    abroad: Share = 0.15
+    """Of the drawn ones, those of other countries than Russia."""
 
 
 class PlateHead(Part):
