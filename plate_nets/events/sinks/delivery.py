@@ -11,6 +11,11 @@ from plate_nets.common.threads import FIRST_PAUSE, LastingThread, cause
 from plate_nets.events.sinks.base import Record, Sink, Site
 from plate_nets.events.sinks.outbox import Outbox
 
+_AHEAD = 100
+"""Records that are read from the outbox at once, at least: each change of that file waits for the disk."""
+_AT_ONCE = 1.0
+"""Seconds for which they count; then the outbox is told what the sink has taken."""
+
 
 @dataclass(frozen=True)
 class Delivered:
@@ -57,7 +62,7 @@ class Delivery:
         self._outbox = outbox
         self._notice = notice
         self._next_records = partial(
-            outbox.waiting, name, sink.batch, matches_only=matches_only, finals_only=finals_only
+            outbox.waiting, name, max(_AHEAD, sink.batch), matches_only=matches_only, finals_only=finals_only
         )
         self._first_pause = first_pause
         self._closing = threading.Event()
@@ -65,6 +70,9 @@ class Delivery:
         self._delivered = self._refused = 0
         self._unacknowledged: int | None = None
         """The last record that the sink has taken, in case the outbox could not store that."""
+        self._ahead: list[Record] = []
+        """Records to send before the outbox is asked, and told, again."""
+        self._ahead_until = 0.0
         self._waiting = self._dropped = 0
         sink.begin(outbox.notes(name))
         self._thread = LastingThread(
@@ -113,19 +121,29 @@ class Delivery:
         if not self._connected:
             self._sink.connect()
             self._connected = True
-        self._acknowledge()
-        closing = self._closing.is_set()
-        records = self._next_records()
-        if not records:
-            if not closing:
-                self._sink.connect()
-                self._outbox.wait(self.name, self._sink.tick, self._closing.is_set)
-            return not closing
-        if len(records) < self._sink.batch and self._sink.linger:
-            self._closing.wait(self._sink.linger)
+        if not self._ahead:
+            self._acknowledge()
+            closing = self._closing.is_set()
             records = self._next_records()
-        self._unacknowledged = self._send(records)
-        self._acknowledge()
+            if not records:
+                if not closing:
+                    self._sink.connect()
+                    self._outbox.wait(self.name, self._sink.tick, self._closing.is_set)
+                return not closing
+            if len(records) < self._sink.batch and self._sink.linger:
+                self._closing.wait(self._sink.linger)
+                records = self._next_records()
+            self._ahead, self._ahead_until = records, time.monotonic() + _AT_ONCE
+        try:
+            self._unacknowledged = taken = self._send(self._ahead[: self._sink.batch])
+            self._ahead = [each for each in self._ahead if each.sequence > taken]
+        except BaseException:
+            self._ahead = []
+            raise
+        finally:
+            if not self._ahead or time.monotonic() > self._ahead_until:
+                self._ahead = []
+                self._acknowledge()
         return True
 
     def _send(self, records: list[Record]) -> int:

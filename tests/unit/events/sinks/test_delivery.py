@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from plate_nets.common import threads
+from plate_nets.common.errors import RecordRefused
 from plate_nets.events.sinks.base import Record, Sink
 from plate_nets.events.sinks.delivery import Delivery, finish_all
 from plate_nets.events.sinks.files import JsonlSink
@@ -51,6 +52,51 @@ def test_an_internal_error_is_reported_and_counted_and_loses_nothing(outbox: Out
     assert finish_all([delivery], 30) == []
     assert sink.taken == [event(0).key]
     assert (delivery.state().delivered, delivery.state().failures, delivery.state().error) == (1, 3, None)
+
+
+def test_the_outbox_is_told_once_of_many_records_that_are_sent_one_by_one(tmp_path: Path) -> None:
+    """Each change of the outbox waits for the disk. A fault ends none of what was sent before it."""
+    told: list[int] = []
+
+    class Counting(Outbox):
+        def acknowledge(self, sink: str, sequence: int) -> None:
+            told.append(sequence)
+            super().acknowledge(sink, sequence)
+
+    class OneByOne(Faulty):
+        batch = 1
+
+        def send(self, records: Sequence[Record]) -> None:
+            self.faults += len(self.taken) == 30 and not told
+            super().send(records)
+
+    outbox = Counting(tmp_path / "outbox.sqlite", ["sink"])
+    for number in range(50):
+        outbox.append(event(number))
+    sink = OneByOne(0)
+    delivery = Delivery("sink", sink, outbox, lambda _: None, first_pause=0.01)
+    assert eventually(lambda: delivery.state().waiting == 0, 30)
+    assert finish_all([delivery], 30) == []
+    assert told == [30, 50] and sink.taken == [event(number).key for number in range(50)]
+    outbox.close()
+
+
+def test_a_refused_record_takes_no_other_of_its_batch_with_it(outbox: Outbox) -> None:
+    class Refusing(Faulty):
+        batch = 3
+
+        def send(self, records: Sequence[Record]) -> None:
+            if records[0].key == event(3).key:
+                raise RecordRefused("no")
+            super().send(records)
+
+    for number in range(8):
+        outbox.append(event(number))
+    sink = Refusing(0)
+    delivery = Delivery("sink", sink, outbox, lambda _: None, first_pause=0.01)
+    assert finish_all([delivery], 30) == []
+    assert sink.taken == [event(number).key for number in range(8) if number != 3]
+    assert (delivery.state().delivered, delivery.state().refused, delivery.state().waiting) == (7, 1, 0)
 
 
 def test_a_failing_delivery_reports_its_error(outbox: Outbox) -> None:

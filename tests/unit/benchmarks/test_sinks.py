@@ -1,0 +1,21 @@
+"""`python -m benchmarks.sinks`, with few events."""
+
+import json
+
+import typer
+from typer.testing import CliRunner
+
+from benchmarks.sinks import main
+
+
+def test_each_sink_is_measured_and_all_at_once() -> None:
+    app = typer.Typer()
+    app.command()(main)
+    answer = CliRunner().invoke(app, ["--events", "20"])
+    assert answer.exit_code == 0, answer.output
+    alone, *each, together = map(json.loads, answer.stdout.splitlines())
+    names = ["jsonl", "csv", "sqlite", "parquet", "webhook", "mqtt"]
+    assert alone["sinks"] == "outbox alone" and [line["sinks"] for line in each] == names
+    assert together["sinks"] == " ".join(names)
+    for line in (alone, *each, together):
+        assert line["faults"] == [] and 0 < line["events_per_s"] <= line["stored_per_s"], line
