@@ -107,6 +107,7 @@ def test_a_test_set_may_have_several_countries_as_infrared_light_shows_them(tmp_
         ["--sheet", "no/such/folder/sheet.png"],
         ["--sheet", "sheet.png", "--kind", "tractor"],
         ["--sheet", "sheet.png", "--scheme", "none.toml"],
+        ["--sheet", "sheet.png", "--inverted"],
     ],
 )
 def test_the_command_line_reports_an_error_in_one_line(

@@ -71,6 +71,8 @@ def main(
     countries = load_schemes(scheme)
     if scene is None and test_set is None and len(countries) > 1:
         raise InputError(f"--scheme {scheme}: only --scene and --test-set have plates of several countries; name one")
+    if inverted and test_set is None:
+        raise InputError("--inverted: only --test-set is drawn as infrared light shows it; name a folder for it")
     country = countries[0]
     if sheet is not None:
         rng = np.random.default_rng(seed)
