@@ -1,7 +1,7 @@
 """Reads the plates of the vehicles that Frigate tracks, and tells it what it read.
 
-Frigate publishes each change of an object on MQTT (docs.frigate.video/integrations/mqtt). The picture comes from its
-HTTP API, as does the way back.
+Frigate publishes each change of an object on MQTT (docs.frigate.video/integrations/mqtt). The pictures come from its
+HTTP API, as does the way back: a snapshot of the small stream that Frigate looks at, or frames of what it records.
 """
 
 import hashlib
@@ -22,14 +22,18 @@ from plate_nets.cameras.pictures import is_same
 from plate_nets.common.errors import InputError, PlateError
 from plate_nets.countries import PlateScheme
 from plate_nets.events.event import Candidate, Character, Frames, Judged, PlateEvent, Region
+from plate_nets.recognition.images import check_image
 from plate_nets.recognition.quads import lines_of_plate
-from plate_nets.recognition.reader import Reader
+from plate_nets.recognition.reader import FrameLimits, Reader
 from plate_nets.types import Box, Plate
 
 LABELS = ("car", "truck", "bus", "motorcycle")
 """Frigate's objects that have plates."""
 PAUSES = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 60.0)
 """Seconds between attempts; after the last one an object is given up."""
+_MOMENTS = (0.0, -0.5, 0.5, -1.0, 1.0)
+"""Seconds from the snapshot at which the recording is looked at, in this order: it is another stream, with a delay of
+its own."""
 _ID, _CAMERA = re.compile(r"[\w.-]{1,64}"), re.compile(r"[\w-]{1,64}")
 _DONE = 10_000
 """Objects that are known to be finished."""
@@ -54,6 +58,11 @@ class Tracked:
     """Whether it already has a sub label."""
     ready: bool
     """Whether there is a snapshot."""
+    is_recorded: bool = False
+    looked: bool = False
+    """Whether its last snapshot was read in vain, or is gone."""
+    waits: bool = False
+    """Whether its recording is not stored yet."""
     found: PlateEvent | None = None
     """What we read, until Frigate knows it."""
     plate_set: bool = False
@@ -91,6 +100,7 @@ def tracked_of(payload: bytes, labels: Collection[str] = LABELS) -> Tracked | No
             ended,
             named=bool(after.get("sub_label")),
             ready=ended or bool(after.get("has_snapshot")),
+            is_recorded=bool(after.get("has_clip")),
         )
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise InputError(f"message: expected an event of Frigate, got another one: {error}") from error
@@ -172,7 +182,10 @@ class FrigateReader:
         if self._failing:
             self._failing = False
             self._notice("answers again")
-        if done or tracked.ended:
+        if done or (tracked.ended and not tracked.waits):
+            self._finish(tracked)
+        elif tracked.waits and not self._again(tracked):
+            self._notice(f"{tracked.camera}: {tracked.id}: Frigate has no recording of it")
             self._finish(tracked)
         return True
 
@@ -184,16 +197,45 @@ class FrigateReader:
         """Read the object if it was not read yet, and tell the event -> whether it has a text."""
         if tracked.found is not None:
             return True
-        picture = self._api.snapshot(tracked.id)
-        if picture is None:
-            if tracked.ended:
+        if not tracked.looked:
+            picture = self._api.snapshot(tracked.id)
+            if picture is not None and self._read_picture(tracked, picture, tracked.box, tracked.taken):
+                return True
+            if not tracked.ended:
+                return False
+            tracked.looked = True
+            if picture is None and not tracked.is_recorded:
                 self._notice(f"{tracked.camera}: {tracked.id}: Frigate has no snapshot of it")
+        return tracked.is_recorded and self._read_recording(tracked)
+
+    def _read_recording(self, tracked: Tracked) -> bool:
+        """Read the recording around the moment of the snapshot -> whether a frame of it has a text."""
+        tracked.waits = False
+        size = self._api.detect_size(tracked.camera)
+        if size is None:
             return False
+        for offset in _MOMENTS:
+            moment = tracked.taken + offset
+            picture = self._api.recorded(tracked.camera, moment)
+            if picture is None:
+                if not offset:
+                    tracked.waits = True
+                    return False
+                continue
+            frame = check_image(picture, FrameLimits())
+            y, x = frame.h / size[0], frame.w / size[1]
+            box = Box(x * tracked.box.xmin, y * tracked.box.ymin, x * tracked.box.xmax, y * tracked.box.ymax)
+            if self._read_picture(tracked, picture, box, moment):
+                return True
+        return False
+
+    def _read_picture(self, tracked: Tracked, picture: bytes, box: Box, moment: float) -> bool:
+        """Read a picture of an object, which is in this box at this moment, and tell the event -> if it has a text."""
         plates = self._reader.read(picture, evidence=True)
-        read = [each for each in plates if each.reading.text and is_same(each.box, tracked.box)]
+        read = [each for each in plates if each.reading.text and is_same(each.box, box)]
         if not read:
             return False
-        found = event_of(tracked, max(read, key=lambda plate: plate.score), self._scheme)
+        found = event_of(replace(tracked, taken=moment), max(read, key=lambda plate: plate.score), self._scheme)
         self._tell(found, picture)
         tracked.found = found
         return True
@@ -211,13 +253,17 @@ class FrigateReader:
         return True
 
     def _try_later(self, tracked: Tracked, error: PlateError) -> None:
-        if tracked.attempts >= len(self._pauses):
+        if not self._again(tracked):
             self._notice(f"{tracked.camera}: {tracked.id}: given up: {error}")
             self._finish(tracked)
-            return
-        if not self._failing:
+        elif not self._failing:
             self._failing = True
             self._notice(f"{error}; trying again")
+
+    def _again(self, tracked: Tracked) -> bool:
+        """Queue an object again for later -> False if that was done often enough."""
+        if tracked.attempts >= len(self._pauses):
+            return False
         tracked.due = time.monotonic() + self._pauses[tracked.attempts]
         tracked.attempts += 1
         with self._changed:
@@ -227,6 +273,7 @@ class FrigateReader:
                 newer.attempts, newer.due = tracked.attempts, tracked.due
             else:
                 self._waiting[tracked.id] = tracked
+        return True
 
     def _finish(self, tracked: Tracked) -> None:
         with self._changed:

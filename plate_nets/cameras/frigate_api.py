@@ -1,4 +1,4 @@
-"""What is asked of Frigate over HTTP: the picture of an event, its license plate, its sub label."""
+"""What is asked of Frigate over HTTP: the pictures of an event, its license plate, its sub label."""
 
 from typing import Any
 from urllib.parse import quote
@@ -41,8 +41,31 @@ class FrigateApi(Closing):
             ServerUnavailable: it does not answer, or not now.
         """
         shown = {"crop": 0, "bbox": 0, "timestamp": 0, "quality": 95}
-        answer = self._ask("GET", event, "snapshot.jpg", params=shown)
+        answer = self._ask("GET", _of_event(event, "snapshot.jpg"), params=shown)
         return None if answer is None else answer.content
+
+    def recorded(self, camera: str, moment: float) -> bytes | None:
+        """A camera and a Unix time -> the frame of its recording, as a JPEG; None if there is none, or not yet.
+
+        Raises:
+            ServerUnavailable: it does not answer, or not now.
+        """
+        answer = self._ask("GET", f"{quote(camera, safe='')}/recordings/{moment:.3f}/snapshot.jpg")
+        return None if answer is None else answer.content
+
+    def detect_size(self, camera: str) -> tuple[int, int] | None:
+        """A camera -> height and width of the frames in which its boxes are; None if Frigate does not say.
+
+        Raises:
+            ServerUnavailable: it does not answer, or not now.
+        """
+        answer = self._ask("GET", "config")
+        try:
+            detect = answer.json()["cameras"][camera]["detect"] if answer else {}
+            h, w = int(detect["height"]), int(detect["width"])
+        except (KeyError, TypeError, ValueError, RecursionError):
+            return None
+        return (h, w) if h > 0 and w > 0 else None
 
     def set_plate(self, event: str, text: str, score: float) -> bool:
         """Set the recognized license plate of an event -> whether Frigate knows the event, and license plates.
@@ -51,7 +74,7 @@ class FrigateApi(Closing):
             ServerUnavailable: it does not answer, or not now.
         """
         body = {"recognizedLicensePlate": text, "recognizedLicensePlateScore": score}
-        return self._ask("POST", event, "recognized_license_plate", json=body) is not None
+        return self._ask("POST", _of_event(event, "recognized_license_plate"), json=body) is not None
 
     def set_sub_label(self, event: str, text: str, score: float) -> bool:
         """Set the sub label of an event -> whether Frigate knows the event.
@@ -60,11 +83,12 @@ class FrigateApi(Closing):
             ServerUnavailable: it does not answer, or not now.
         """
         body = {"subLabel": text[:_LONGEST], "subLabelScore": score}
-        return self._ask("POST", event, "sub_label", json=body) is not None
+        return self._ask("POST", _of_event(event, "sub_label"), json=body) is not None
 
-    def _ask(self, method: str, event: str, what: str, **options: Any) -> httpx.Response | None:
+    def _ask(self, method: str, path: str, **options: Any) -> httpx.Response | None:
+        what = path.rpartition("/")[2]
         try:
-            answer = self._client.request(method, f"/api/events/{quote(event, safe='')}/{what}", **options)
+            answer = self._client.request(method, f"/api/{path}", **options)
         except httpx.TimeoutException as error:
             raise ServerUnavailable(f"Frigate: {what}: no answer in time") from error
         except httpx.HTTPError as error:
@@ -74,3 +98,7 @@ class FrigateApi(Closing):
         if not answer.is_success:
             raise ServerUnavailable(f"Frigate: {what}: answered {answer.status_code} {answer.reason_phrase}")
         return answer
+
+
+def _of_event(event: str, what: str) -> str:
+    return f"events/{quote(event, safe='')}/{what}"

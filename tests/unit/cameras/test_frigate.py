@@ -36,6 +36,9 @@ TEXT = "A123BC77"
 PICTURE = encode(compose(360, 480, [Placed(TEXT, 100, 200)]), ".jpg")
 BOTH = ("http://127.0.0.1:9", "--mqtt", "mqtt://127.0.0.1:9")
 BOX = [60, 100, 300, 300]
+LARGE = encode(compose(720, 960, [Placed(TEXT, 200, 400)]), ".jpg")
+RECORDED = "recordings/1607123961.800/snapshot.jpg"
+"""The frame at the moment of the snapshot."""
 
 
 def message(kind: str = "update", id: str = ID, **changes: Any) -> bytes:
@@ -67,6 +70,9 @@ class Frigate(LocalHttp):
 
     def __init__(self) -> None:
         self.picture: bytes | None = PICTURE
+        self.recorded: dict[str, bytes] = {}
+        """Frames of the camera's recording, by the end of their address."""
+        self.config: Any = {"cameras": {"front_door": {"detect": {"width": 480, "height": 360, "fps": 5}}}}
         self.faults: list[int | None] = []
         self.knows_plates = True
         self.asked: list[str] = []
@@ -87,7 +93,7 @@ class Frigate(LocalHttp):
 
     def _answer(self, handler: BaseHTTPRequestHandler, body: dict[str, Any] | None) -> None:
         address = urlsplit(handler.path)
-        what = address.path.removeprefix(f"/api/events/{ID}/")
+        what = address.path.removeprefix(f"/api/events/{ID}/").removeprefix("/api/front_door/").removeprefix("/api/")
         self.headers = {name.lower(): value for name, value in handler.headers.items()}
         self.asked.append(what)
         fault = self.faults.pop(0) if self.faults else 0
@@ -98,6 +104,10 @@ class Frigate(LocalHttp):
         elif what == "snapshot.jpg" and body is None:
             self.query = parse_qs(address.query)
             status, content = (404, b'{"success":false}') if self.picture is None else (200, self.picture)
+        elif what in self.recorded and body is None:
+            status, content = 200, self.recorded[what]
+        elif what == "config" and body is None:
+            status, content = 200, json.dumps(self.config).encode()
         elif what == "recognized_license_plate" and not self.knows_plates:
             status, content = 404, b'{"detail":"Not Found"}'
         elif what in ("recognized_license_plate", "sub_label") and body is not None:
@@ -169,6 +179,62 @@ def test_a_vehicle_is_read_once_and_set_in_frigate(frigate: Frigate, run: Run) -
     again, _ = run(message("end"))
     assert again[0].id == event.id, "of the same object, also after a restart"
     assert not said
+
+
+def in_large(*texts: str) -> FakeReader:
+    """Its plate is where the car is in a frame of twice the size, and no car is in the snapshot."""
+    reader = FakeReader(*texts)
+    reader.box = Box(500, 500, 580, 540)
+    return reader
+
+
+@pytest.mark.parametrize(("picture", "texts"), [(PICTURE, ("", TEXT)), (None, (TEXT,))], ids=["too_small", "gone"])
+def test_what_the_snapshot_does_not_show_is_read_in_the_recording(
+    frigate: Frigate, run: Run, picture: bytes | None, texts: tuple[str, ...]
+) -> None:
+    frigate.picture = picture
+    frigate.recorded[RECORDED] = LARGE
+    (event,), said = run(message("end", has_clip=True), reader=in_large(*texts))
+    assert (event.plate, event.box, said) == (TEXT, Box(500, 500, 580, 540), [])
+    assert frigate.asked == ["snapshot.jpg", "config", RECORDED, "recognized_license_plate", "sub_label"]
+    assert event.timestamp.timestamp() == pytest.approx(1607123961.8)
+
+
+def test_the_recording_is_looked_at_around_the_snapshot_and_only_at_the_end(frigate: Frigate, run: Run) -> None:
+    frigate.recorded |= {RECORDED: LARGE, RECORDED.replace("961.8", "962.3"): LARGE}
+    texts = ("", "", "", TEXT)  # two snapshots, and the recording at once, before and after
+    (event,), said = run(message(has_clip=True), message("end", has_clip=True), reader=in_large(*texts))
+    assert event.timestamp.timestamp() == pytest.approx(1607123962.3) and said == []
+    assert [each for each in frigate.asked if "recordings" in each][1].startswith("recordings/1607123961.300")
+
+
+def test_the_plate_of_another_car_in_the_recording_is_not_taken(frigate: Frigate, run: Run) -> None:
+    frigate.picture = None
+    frigate.recorded[RECORDED] = LARGE
+    assert run(message("end", has_clip=True, snapshot=None, box=[0, 0, 90, 90], frame_time=1607123961.8)) == ([], [])
+
+
+def test_a_recording_is_waited_for_until_it_is_stored(frigate: Frigate, run: Run) -> None:
+    last = message("end", has_clip=True)
+    frigate.recorded[RECORDED] = LARGE
+    frigate.faults = [0, 0, 404, 0, 500]  # as long as it is not stored, and once Frigate fails
+    told, said = run(last, texts=("", TEXT), pauses=(0.01,) * 4)
+    assert [len(told), frigate.asked.count("snapshot.jpg"), frigate.asked.count(RECORDED)] == [1, 1, 3]
+    assert [line.partition(":")[0] for line in said] == ["Frigate", "answers again"]
+    frigate.recorded.clear()
+    told, said = run(last, texts=("",), pauses=(0.01, 0.01))
+    assert (told, said) == ([], [f"front_door: {ID}: Frigate has no recording of it"])
+
+
+@pytest.mark.parametrize(
+    "config",
+    [None, [], {"cameras": {}}, {"cameras": {"front_door": {"detect": {"width": None, "height": 0}}}}],
+)
+def test_without_the_size_of_the_boxes_no_recording_is_read(frigate: Frigate, run: Run, config: Any) -> None:
+    frigate.config = config
+    frigate.recorded[RECORDED] = LARGE
+    assert run(message("end", has_clip=True), texts=("",)) == ([], [])
+    assert frigate.asked == ["snapshot.jpg", "config"]
 
 
 def test_only_vehicles_that_have_a_snapshot_are_asked_for(frigate: Frigate, run: Run) -> None:
