@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import av
 import av.error
@@ -28,8 +28,11 @@ from plate_nets.recognition.images import decode_image
 from plate_nets.recognition.left_out import LeftOut
 from plate_nets.recognition.reader import FrameLimits
 
-_DEVICE_FILES = {"cuda": "/dev/nvidia0", "qsv": "/dev/dri/renderD128", "vaapi": "/dev/dri/renderD128"}
-"""Hardware decoder -> a file that exists if the hardware does."""
+Hardware = Literal["cuda", "vaapi"]
+"""Hardware decoders: NVDEC, and that of Intel's and AMD's graphics. PyAV decodes with no other of Linux."""
+
+_DEVICE_FILES: dict[Hardware, str] = {"cuda": "/dev/nvidia0", "vaapi": "/dev/dri/renderD128"}
+"""A file that exists if the hardware does."""
 _CUT_OFF = 1.0
 """Seconds of a file's length that may be missing at its end."""
 
@@ -50,8 +53,8 @@ class DecodingSettings:
     FFmpeg's reads have the same timeout. When it is over, the parser may still return an H.264 picture that it
     holds. Then a second timeout begins, and the source counts as frozen only after twice the time.
     """
-    hardware: bool = True
-    """Whether to use a hardware decoder if there is one; what it cannot decode is decoded in software."""
+    hardware: bool | Hardware = True
+    """Whether to use a hardware decoder if there is one, or which; what it cannot decode is decoded in software."""
     folder_fps: float = 25.0
     """Pictures per second in a folder of pictures."""
     deinterlace: Deinterlace = "auto"
@@ -136,7 +139,7 @@ def demux(address: SourceAddress, settings: DecodingSettings, notice: Notice) ->
         SourceError: as from `decode`.
     """
     with _source_errors(address, settings), _open(address, settings) as container:
-        stream = _video_of(container)
+        stream = _video_of(container, settings, notice)
         stream.thread_type = "SLICE"  # so that a picture is ready with its packet
         decoder = Decoder(stream, settings, notice)
         seen = time.monotonic()
@@ -162,7 +165,7 @@ def _container(
     address: SourceAddress, settings: DecodingSettings, notice: Notice, opened: Callable[[float | None], None]
 ) -> Iterator[Decoded]:
     with _open(address, settings) as container:
-        stream = _video_of(container)
+        stream = _video_of(container, settings, notice)
         # One thread per frame is faster, but delays as many frames
         stream.thread_type = "SLICE" if address.live else "AUTO"
         length = container.duration / av.time_base if container.duration and not address.live else None
@@ -194,11 +197,15 @@ def _container(
             notice(f"cut off: ends after {last - begin:.1f} s of {length:.1f} s")
 
 
-def _video_of(container: InputContainer) -> VideoStream:
+def _video_of(container: InputContainer, settings: DecodingSettings, notice: Notice) -> VideoStream:
     if not container.streams.video:
         kinds = ", ".join(sorted({stream.type for stream in container.streams})) or "nothing"
         raise SourceError(f"expected video, found only {kinds}")
-    return container.streams.video[0]
+    stream = container.streams.video[0]
+    asked = settings.hardware
+    if not isinstance(asked, bool) and not stream.codec_context.is_hwaccel:
+        notice(f"hardware: {asked} {_missing(asked) or f'does not decode {stream.name}'}; it is decoded in software")
+    return stream
 
 
 def _is_sparse(stream: VideoStream) -> bool:
@@ -253,10 +260,23 @@ def _open(address: SourceAddress, settings: DecodingSettings) -> InputContainer:
 
 
 def _hardware(settings: DecodingSettings) -> HWAccel | None:
-    if settings.hardware:
-        for name in hwdevices_available():
-            if os.access(_DEVICE_FILES.get(name, ""), os.R_OK | os.W_OK):
-                return HWAccel(name, allow_software_fallback=True)
+    asked = settings.hardware
+    names: tuple[Hardware, ...] = (get_args(Hardware) if asked else ()) if isinstance(asked, bool) else (asked,)
+    name = next((each for each in names if not _missing(each)), None)
+    return HWAccel(name, allow_software_fallback=True) if name else None
+
+
+def _missing(name: Hardware) -> str | None:
+    """Why a hardware decoder cannot be used here; None if it can."""
+    if name not in hwdevices_available():
+        return "is not in this FFmpeg"
+    file = _DEVICE_FILES[name]
+    if not os.access(file, os.R_OK | os.W_OK):
+        return f"needs {file}, which is missing or not allowed"
+    try:  # without its driver, no source could be opened
+        av.CodecContext.create("h264", "r", HWAccel(name))
+    except av.error.FFmpegError as error:
+        return f"cannot be opened: {error.strerror}"
     return None
 
 

@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pydantic import BeforeValidator, Discriminator, Tag
 
 from plate_nets.cameras.address import SourceAddress, parse_source
+from plate_nets.cameras.decoding import Hardware
 from plate_nets.cameras.fields import Deinterlace
 from plate_nets.cameras.gate import GateSettings
 from plate_nets.cameras.option_settings import EachCamera
@@ -103,8 +104,8 @@ class CameraSettings(EachCamera):
     """Whether to leave out frames without motion; by default true for live sources."""
     silence: float = 2.0
     """Seconds without a picture after which a live source is connected again, 0.5 to 3600."""
-    hardware: bool = True
-    """Whether to use a hardware decoder if there is one."""
+    hardware: bool | Hardware = True
+    """Whether to use a hardware decoder if there is one; or which, ``cuda`` or ``vaapi``."""
     deinterlace: Annotated[Deinterlace, BeforeValidator(lambda value: _SWITCHES.get(value, value))] = "auto"
     """Which pictures of a video to deinterlace: ``auto``, those that say they are interlaced or are combed; ``on``,
     all; ``off``, none."""

@@ -5,14 +5,16 @@ import socket
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import get_args
 
 import av
 import cv2
 import numpy as np
 import pytest
 
+from plate_nets.cameras import decoding
 from plate_nets.cameras.address import parse_source
-from plate_nets.cameras.decoding import DecodingSettings, decode
+from plate_nets.cameras.decoding import DecodingSettings, Hardware, decode
 from plate_nets.cameras.frames import LUMA_SIZE, VideoFrame
 from plate_nets.common.errors import InputTooLarge, SourceError
 from tests.clips import still, write_clip, write_jpegs, write_sound
@@ -53,6 +55,36 @@ def test_a_frame_is_what_was_encoded(tmp_path: Path, codec: str) -> None:
     assert luma.shape == LUMA_SIZE
     # Limited range, 16 to 235, except for JPEG
     assert abs(float(luma.mean()) - cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY).mean()) < 12
+
+
+class NoDriver:
+    """What FFmpeg says of a GPU whose driver is missing."""
+
+    @staticmethod
+    def create(codec: str, mode: str, hwaccel: object) -> None:
+        raise av.error.PermissionError(1, "Operation not permitted")
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "says"),
+    [
+        ("cuda", "no/device", "cuda needs no/device, which is missing or not allowed"),
+        ("cuda", os.devnull, "cuda cannot be opened: Operation not permitted"),
+        ("vaapi", "no/device", "vaapi "),  # PyAV's own FFmpeg does not have it
+        (True, os.devnull, None),
+    ],
+)
+def test_what_no_hardware_decodes_is_decoded_in_software(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: bool | Hardware, file: str, says: str | None
+) -> None:
+    """Of a decoder that was asked for by name, a line says why; a device without its driver stops no source."""
+    monkeypatch.setattr(decoding, "_DEVICE_FILES", dict.fromkeys(get_args(Hardware), file))
+    monkeypatch.setattr(av, "CodecContext", NoDriver)
+    found = Watched(write_clip(tmp_path / "clip.mp4", still(10)), DecodingSettings(hardware=name))
+    assert found.error is None and len(found.frames) == 10
+    assert len(found.notices) == (says is not None)
+    for line in found.notices:
+        assert line.startswith(f"hardware: {says}") and line.endswith("; it is decoded in software")
 
 
 def test_stamps_of_a_variable_rate_are_kept(tmp_path: Path) -> None:
