@@ -89,7 +89,7 @@ class Analysis:
         self._on_frame = on_frame
         self._notice = notice
         self._regions = Regions(camera.included, camera.masks, camera.least_height)
-        self._gate = MotionGate(self._regions, settings.gate) if camera.gated else None
+        self._gate = MotionGate(self._regions) if camera.gated else None
         self._cuts = Cuts()
         self._view = ViewCheck()
         self._pictures = EventPictures(settings.pictures) if settings.pictures else None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from plate_nets.cameras.looks import Expected, expect, plan_focus
 from plate_nets.cameras.plate_events import Camera, PlateEvents
 from plate_nets.cameras.stay import CarSettings, Stay
-from plate_nets.cameras.tracking import Tracker
+from plate_nets.cameras.tracking import GONE_AFTER, Tracker
 from plate_nets.cameras.vehicles import VehicleTrack, VehicleTracker
 from plate_nets.cameras.watch_lists import WatchList
 from plate_nets.countries import PlateScheme, default_plates
@@ -52,7 +52,7 @@ class CarEvents:
         self.settings = settings
         self.scheme = scheme or default_plates()
         self._tracker = self._new_tracker()
-        self._vehicles = VehicleTracker(settings.vehicles)
+        self._vehicles = VehicleTracker()
         self._lost: list[VehicleTrack] = []
         """Vehicles that are gone, but had plates that are still tracked."""
         self._stays: dict[int, Stay] = {}
@@ -135,7 +135,7 @@ class CarEvents:
         for stay in self._gone:
             stay.track.seen = False
         self._lost += self._vehicles.tracks
-        self._vehicles = VehicleTracker(self.settings.vehicles)
+        self._vehicles = VehicleTracker()
         self._tracker = self._new_tracker()
         return events + self._plateless_events()
 
@@ -146,13 +146,13 @@ class CarEvents:
         return events
 
     def _new_tracker(self) -> Tracker:
-        return Tracker(self.settings.tracker, self.settings.fusion, self.scheme)
+        return Tracker(self.settings.fusion, self.scheme)
 
     def _advance(self, time: float) -> tuple[list[PlateEvent], float]:
         events: list[PlateEvent] = []
         if self._time == -math.inf:
             self._events.start = time
-        elif time < self._time - self.settings.tracker.gone_after:
+        elif time < self._time - GONE_AFTER:
             events = self.finish()
             self._events.start += time - self._time
         else:

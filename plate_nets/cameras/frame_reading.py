@@ -48,7 +48,7 @@ class FrameReading:
     ) -> None:
         self.failed = 0
         """Frames that the reader refused or failed to read."""
-        self.model = settings.model
+        self.model: str | None = None
         """The version of the networks, if known."""
         self._live = camera.address.live
         self._settings = settings
@@ -111,7 +111,7 @@ class FrameReading:
     def _ask_version(self) -> None:
         """Ask the reader, which has just answered, for the version of its networks, if that is due."""
         now = time.monotonic()
-        if self._settings.model is not None or now < self._model_asked + _VERSION_EVERY:
+        if now < self._model_asked + _VERSION_EVERY:
             return
         self._model_asked = now
         if isinstance(self._reader, _Versioned):

@@ -79,7 +79,7 @@ class PlateEvents:
             crossings=tuple(stay.crossings),
             zones=stay.zones.until(track.last_seen if stage == "final" else None),
             is_parked=stay.is_parked,
-            watch=matches(self._watch_lists, text, evidence, where, when, self._settings.watch) if text else (),
+            watch=matches(self._watch_lists, text, evidence, where, when) if text else (),
             vehicle=self._vehicle_of(stay),
             country=country,
             ground=stay.grounds.verdict,
@@ -98,7 +98,7 @@ class PlateEvents:
         return None if box is None else self._vehicle(stay.sights, box, _SIDES.get(stay.heading))
 
     def _vehicle(self, sights: Sights, box: Box, side: Side | None = None) -> Vehicle:
-        return Vehicle(box, sights.type, sights.score, side or side_of(sights.growth, self._settings.vehicles.growth))
+        return Vehicle(box, sights.type, sights.score, side or side_of(sights.growth))
 
     def of_vehicle(self, track: VehicleTrack) -> PlateEvent:
         """The event of a vehicle that is gone and never showed a plate with a certain text."""

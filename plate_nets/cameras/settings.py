@@ -13,7 +13,6 @@ from pydantic import BeforeValidator, Discriminator, Tag
 from plate_nets.cameras.address import SourceAddress, parse_source
 from plate_nets.cameras.decoding import Hardware
 from plate_nets.cameras.fields import Deinterlace
-from plate_nets.cameras.gate import GateSettings
 from plate_nets.cameras.option_settings import EachCamera
 from plate_nets.cameras.pictures import PictureSettings
 from plate_nets.cameras.regions import Polygon, crosses_itself
@@ -224,7 +223,6 @@ class WatcherSettings:
 
     cars: CarSettings = field(default_factory=CarSettings)
     """Its lines and zones are replaced by those of each camera."""
-    gate: GateSettings = field(default_factory=GateSettings)
     scheme: PlateScheme | None = None
     """The plates that the reader reads; by default all countries."""
     watch_lists: tuple[WatchList, ...] = ()
@@ -236,10 +234,6 @@ class WatcherSettings:
     """Whether to look at every frame as a whole and read every plate, even if that would tell nothing new."""
     blur: bool = False
     """Whether the frames are blurred before they are shown, so that all plates in them must be found."""
-    in_flight: int = 2
-    """Maximum number of frames that the reader gets at once, from different cameras."""
-    model: str | None = None
-    """The version of the networks in events; None: the reader's ``model_version()``, if it has one."""
 
     @property
     def hides(self) -> bool:

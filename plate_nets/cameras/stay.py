@@ -11,9 +11,8 @@ from ulid import ULID
 from plate_nets.cameras.fusion import FusionSettings
 from plate_nets.cameras.looks import LookSettings
 from plate_nets.cameras.tally import Tally
-from plate_nets.cameras.tracking import Track, TrackerSettings
-from plate_nets.cameras.vehicles import Sights, VehicleSettings, VehicleTrack
-from plate_nets.cameras.watch_lists import WatchSettings
+from plate_nets.cameras.tracking import Track
+from plate_nets.cameras.vehicles import Sights, VehicleTrack
 from plate_nets.cameras.zones import Zone, ZoneVisits
 from plate_nets.events.event import Crossed, Crossing, Heading
 from plate_nets.types import Box, Plate
@@ -25,6 +24,11 @@ _STEP = 0.5
 """Plate widths that a centre must move to count as movement: more than the noise of a box."""
 _STEP_IN_SIZE = 0.15
 """The same for the logarithm of the height, for a car that comes straight on."""
+_PARKED_AFTER = 10.0
+"""Seconds at one place after which a car is parked."""
+_HOLD = 0.3
+"""A car in sight gets its first event once its text has had at most half the doubt that ``fusion.sure`` allows for this
+many seconds."""
 
 
 @dataclass(frozen=True)
@@ -41,24 +45,16 @@ class CarSettings:
     """When to emit events.
 
     ``memory``: seconds for which a car that is gone keeps its id.
-    ``parked_after``: seconds at one place after which a car is parked.
-    ``hold``: a car in sight gets its first event once its text has had at most half the doubt that ``fusion.sure``
-    allows for this many seconds.
     ``unread``: also emit a final event for a car without a certain text, if it is more probable that one of its
     candidates is right than that none is. If vehicles are searched for, also emit one for each vehicle that never
     showed a plate.
     """
 
     memory: float = 60.0
-    parked_after: float = 10.0
-    hold: float = 0.3
     unread: bool = False
     lines: tuple[Line, ...] = ()
     zones: tuple[Zone, ...] = ()
-    tracker: TrackerSettings = field(default_factory=TrackerSettings)
     fusion: FusionSettings = field(default_factory=FusionSettings)
-    watch: WatchSettings = field(default_factory=WatchSettings)
-    vehicles: VehicleSettings = field(default_factory=VehicleSettings)
     looks: LookSettings = field(default_factory=LookSettings)
 
 
@@ -157,7 +153,7 @@ class Stay:
         if gone or not verdict.sure:
             return verdict.text if verdict.sure or (not gone and verdict.text == self.text) else ""
         early, since = self._early
-        holds = early == verdict.text and self.track.last_seen - since >= self._settings.hold
+        holds = early == verdict.text and self.track.last_seen - since >= _HOLD
         return verdict.text if self.text or holds else ""
 
     @property
@@ -215,7 +211,7 @@ class Stay:
 
     @property
     def is_parked(self) -> bool:
-        return self.track.last_seen - self._anchor.time >= self._settings.parked_after
+        return self.track.last_seen - self._anchor.time >= _PARKED_AFTER
 
     @property
     def status(self) -> tuple[bool, int]:

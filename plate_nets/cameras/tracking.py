@@ -33,36 +33,23 @@ frames."""
 _BETTER = 0.15
 """How much larger the logarithm of a plate's height or width must be for a better view of it."""
 
-
-@dataclass(frozen=True)
-class TrackerSettings:
-    """How plates become tracks. Lengths are in plate heights, so that they apply to near and far plates.
-
-    ``high``: the minimum detector score of the first stage. ``birth``: the minimum score of a plate that begins a
-    track.
-    ``reach``: the maximum distance of a plate from its predicted place. ``reach_growth``: how much further for each
-    second since it was seen. ``reach_unknown``: the same while the track's speed is unknown.
-    ``size``: the maximum difference of the height's logarithm. ``size_growth``: how much more for each second.
-    ``gone_after``: seconds until a track that is not seen ends. Until then, its motion can find it.
-    ``least_agreement``: the minimum probability of a track's text in a plate's own logits to find the track by its
-    text.
-    ``other_car``: the minimum edit distance at which two certain texts mean two cars.
-
-    The lengths and gains were chosen on synthetic cars that cannot be read, at 15 to 60 km/h, with box noise of a tenth
-    of the height and one of ten detections missing; tests/unit/cameras/test_tracking.py limits how many tracks into
-    which they break. The scores and the limits for texts are guesses.
-    """
-
-    high: float = 0.5
-    birth: float = 0.3
-    reach: float = 1.5
-    reach_growth: float = 20.0
-    reach_unknown: float = 30.0
-    size: float = 0.35
-    size_growth: float = 3.0
-    gone_after: float = 1.0
-    least_agreement: float = 0.5
-    other_car: int = 3
+# How plates become tracks. Lengths are in plate heights, so that they apply to near and far plates. The lengths and
+# gains were chosen on synthetic cars that cannot be read, at 15 to 60 km/h, with box noise of a tenth of the height and
+# one of ten detections missing; tests/unit/cameras/test_tracking.py limits how many tracks into which they break. The
+# scores and the limits for texts are guesses.
+GONE_AFTER = 1.0
+"""Seconds until a track that is not seen ends. Until then, its motion can find it."""
+_HIGH, _BIRTH = 0.5, 0.3
+"""The minimum detector scores of the first stage, and of a plate that begins a track."""
+_REACH, _REACH_GROWTH, _REACH_UNKNOWN = 1.5, 20.0, 30.0
+"""The maximum distance of a plate from its predicted place; how much further for each second since it was seen; the
+same while the track's speed is unknown."""
+_SIZE, _SIZE_GROWTH = 0.35, 3.0
+"""The maximum difference of the height's logarithm, and how much more for each second."""
+_LEAST_AGREEMENT = 0.5
+"""The minimum probability of a track's text in a plate's own logits to find the track by its text."""
+_OTHER_CAR = 3
+"""The minimum edit distance at which two certain texts mean two cars."""
 
 
 @dataclass
@@ -136,13 +123,11 @@ class Tracker:
 
     def __init__(
         self,
-        settings: TrackerSettings = TrackerSettings(),
         fusion: FusionSettings = FusionSettings(),
         scheme: PlateScheme | None = None,
     ) -> None:
-        self.settings = settings
         self.tracks: list[Track] = []
-        """Those seen in the last frame, and those missed for less than ``gone_after``."""
+        """Those seen in the last frame, and those missed for less than `GONE_AFTER`."""
         self._fusion = fusion
         self._scheme = scheme or default_plates()
         self._count = 0
@@ -152,19 +137,19 @@ class Tracker:
         """The plates of a frame, read with evidence, and its time in seconds, not before the last -> the current
         tracks.
 
-        A track ends with the first frame without it that comes ``gone_after`` seconds after it was seen. A track that
+        A track ends with the first frame without it that comes `GONE_AFTER` seconds after it was seen. A track that
         no frame has missed never ends.
         """
         elapsed, self._time = time - self._time, time
         tracks = [track for track in self.tracks if track.seen or not self._is_gone(track)]
         for track in tracks:
-            if elapsed < self.settings.gone_after:
+            if elapsed < GONE_AFTER:
                 _predict(track, elapsed)
             track.seen = False
         views = [self._view(plate) for plate in plates]
         costs = self._costs(tracks, plates, views)
         found: set[int] = set()
-        high = [index for index, plate in enumerate(plates) if plate.score >= self.settings.high]
+        high = [index for index, plate in enumerate(plates) if plate.score >= _HIGH]
         for stage in (high, range(len(plates))):
             rows, columns = linear_sum_assignment(costs[:, stage])
             for row, column in zip(rows, columns, strict=True):
@@ -175,7 +160,7 @@ class Tracker:
                     found.add(index)
         self.tracks = [track for track in tracks if not self._is_gone(track)]
         for index, plate in enumerate(plates):
-            if index not in found and plate.score >= self.settings.birth:
+            if index not in found and plate.score >= _BIRTH:
                 self._begin(plate, views[index])
         return self.tracks
 
@@ -202,7 +187,7 @@ class Tracker:
         return view(plate.logits, scheme, self._fusion.beam_width, plate.box, plate.reading.scheme)
 
     def _is_gone(self, track: Track) -> bool:
-        return not track.seen and self._time - track.known >= self.settings.gone_after
+        return not track.seen and self._time - track.known >= GONE_AFTER
 
     def _costs(
         self, tracks: Sequence[Track], plates: Sequence[Plate], views: Sequence[View | None]
@@ -214,20 +199,19 @@ class Tracker:
         """
         if not tracks or not plates:
             return np.empty((len(tracks), len(plates)))
-        settings = self.settings
-        unseen = np.minimum([self._time - track.known for track in tracks], settings.gone_after)[:, None]
-        speeds = np.array([settings.reach_unknown if track.hits == 1 else settings.reach_growth for track in tracks])
+        unseen = np.minimum([self._time - track.known for track in tracks], GONE_AFTER)[:, None]
+        speeds = np.array([_REACH_UNKNOWN if track.hits == 1 else _REACH_GROWTH for track in tracks])
         centres, heights, _ = zip(*map(_measures, plates), strict=True)
         heights_before = np.array([track.height for track in tracks])[:, None]
         steps = np.array([track.centre for track in tracks])[:, None] - np.array(centres)
         distance = np.hypot(steps[..., 0], steps[..., 1]) / np.sqrt(heights_before * heights)
         grown = np.abs(np.log(heights_before / heights))
         misfit = np.maximum(
-            distance / (settings.reach + speeds[:, None] * unseen),
-            grown / (settings.size + settings.size_growth * unseen),
+            distance / (_REACH + speeds[:, None] * unseen),
+            grown / (_SIZE + _SIZE_GROWTH * unseen),
         )
         agreement = self._agreement(tracks, views)
-        by_text = np.where(agreement >= settings.least_agreement, 2 - agreement, _NEVER)
+        by_text = np.where(agreement >= _LEAST_AGREEMENT, 2 - agreement, _NEVER)
         costs = np.where(misfit < 1, misfit * (1 - agreement / 2), by_text)
         for row, track in enumerate(tracks):
             if track.evidence.verdict.sure:
@@ -248,10 +232,7 @@ class Tracker:
         return agreement
 
     def _is_other(self, text: str, view: View, agreement: float) -> bool:
-        return (
-            view.probability - agreement >= self.settings.least_agreement
-            and Levenshtein.distance(text, view.best) >= self.settings.other_car
-        )
+        return view.probability - agreement >= _LEAST_AGREEMENT and Levenshtein.distance(text, view.best) >= _OTHER_CAR
 
     def _begin(self, plate: Plate, seen: View | None) -> None:
         evidence = Fusion(self._scheme, self._fusion)

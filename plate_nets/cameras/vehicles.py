@@ -15,25 +15,17 @@ from ulid import ULID
 from plate_nets.recognition.overlap import iou, stacked
 from plate_nets.types import Box, Side, Vehicle
 
-
-@dataclass(frozen=True)
-class VehicleSettings:
-    """How vehicles become tracks, and when to report one that never showed a plate.
-
-    ``birth``: the minimum score of a vehicle that begins a track. ``overlap``: the minimum IoU of a track and its
-    vehicle. ``gone_after``: seconds until a track that is not seen ends.
-    ``frames``, ``score``: the minimum number of frames and mean score of a vehicle without a plate to be reported.
-    ``growth``: the minimum `Sights.growth` of a vehicle that approaches or drives away.
-
-    ``growth`` is above the noise of a box, which is a tenth of its height. The others are guesses.
-    """
-
-    birth: float = 0.4
-    overlap: float = 0.3
-    gone_after: float = 1.0
-    frames: int = 5
-    score: float = 0.5
-    growth: float = 0.25
+_BIRTH = 0.4
+"""The minimum score of a vehicle that begins a track: a guess, as are the next three."""
+_OVERLAP = 0.3
+"""The minimum IoU of a track and its vehicle."""
+_GONE_AFTER = 1.0
+"""Seconds until a track that is not seen ends."""
+_REPORTED_FRAMES, _REPORTED_SCORE = 5, 0.5
+"""The minimum number of frames and mean score of a vehicle to be reported that never showed a plate."""
+_GROWTH = 0.25
+"""The minimum `Sights.growth` of a vehicle that approaches or drives away: above the noise of a box, a
+tenth of its height."""
 
 
 @dataclass
@@ -113,19 +105,18 @@ class Sights:
         return min(wider, taller, key=abs) if wider * taller > 0 else 0.0
 
 
-def side_of(growth: float, least_growth: float) -> Side | None:
+def side_of(growth: float) -> Side | None:
     """The side that a vehicle shows to a camera at rest: the front if it grows, the rear if it shrinks, None if
     neither."""
-    return None if abs(growth) < least_growth else "front" if growth > 0 else "rear"
+    return None if abs(growth) < _GROWTH else "front" if growth > 0 else "rear"
 
 
 class VehicleTracker:
     """Tracks the vehicles of one camera. Call `update` in the order of time. Not thread-safe."""
 
-    def __init__(self, settings: VehicleSettings = VehicleSettings()) -> None:
-        self.settings = settings
+    def __init__(self) -> None:
         self.tracks: list[VehicleTrack] = []
-        """Those seen in the last frame, and those missed for less than ``gone_after``."""
+        """Those seen in the last frame, and those missed for less than `_GONE_AFTER`."""
 
     def update(self, vehicles: Sequence[Vehicle], time: float) -> list[VehicleTrack]:
         """The vehicles of a frame and its time in seconds, not before the last -> the tracks that have ended."""
@@ -135,15 +126,15 @@ class VehicleTracker:
             track.seen = False
         found = set()
         for row, column in zip(*linear_sum_assignment(-overlaps), strict=True):
-            if overlaps[row, column] >= self.settings.overlap:
+            if overlaps[row, column] >= _OVERLAP:
                 _see(self.tracks[row], vehicles[column], time)
                 found.add(column)
         for index, vehicle in enumerate(vehicles):
-            if index not in found and vehicle.score >= self.settings.birth:
+            if index not in found and vehicle.score >= _BIRTH:
                 track = VehicleTrack(str(ULID.from_timestamp(max(time, 0.0))), time, time, vehicle, vehicle, time)
                 _see(track, vehicle, time)
                 self.tracks.append(track)
-        gone = [track for track in self.tracks if time - track.last_seen >= self.settings.gone_after]
+        gone = [track for track in self.tracks if time - track.last_seen >= _GONE_AFTER]
         self.tracks = [track for track in self.tracks if track not in gone]
         return gone
 
@@ -157,7 +148,7 @@ class VehicleTracker:
         return next((track for track in self.tracks if track.seen and track.vehicle == vehicle), None)
 
     def is_reportable(self, track: VehicleTrack) -> bool:
-        return track.frames >= self.settings.frames and track.sights.score >= self.settings.score
+        return track.frames >= _REPORTED_FRAMES and track.sights.score >= _REPORTED_SCORE
 
 
 def _see(track: VehicleTrack, vehicle: Vehicle, time: float) -> None:

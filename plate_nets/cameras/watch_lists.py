@@ -16,20 +16,13 @@ from plate_nets.common.latin import latin_form
 from plate_nets.countries import PlateScheme
 from plate_nets.events.event import WatchMatch
 
-
-@dataclass(frozen=True)
-class WatchSettings:
-    """When a plate matches an entry.
-
-    ``probability``: the minimum probability of the entry's text given the track's frames, 0..1. One of two equally
-    likely texts matches, and the event says how likely it is.
-    ``distance``: the maximum edit distance between an entry and a likely text for the entry to be tried.
-    ``fallback_distance``: the maximum edit distance for an entry with symbols that the networks do not know.
-    """
-
-    probability: float = 0.3
-    distance: int = 2
-    fallback_distance: int = 1
+_LEAST_PROBABILITY = 0.3
+"""The minimum probability, given the track's frames, of the text of an entry that matches. One of two equally likely
+texts matches, and the event says how likely it is."""
+_DISTANCE = 2
+"""The maximum edit distance between an entry and a likely text for the entry to be tried."""
+_FALLBACK_DISTANCE = 1
+"""The maximum edit distance for an entry with symbols that the networks do not know."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +99,6 @@ def matches(
     evidence: Fusion,
     camera: str,
     moment: datetime,
-    settings: WatchSettings = WatchSettings(),
 ) -> tuple[WatchMatch, ...]:
     """The text of a car and the evidence of its frames -> the entries that it matches, most probable first.
 
@@ -120,9 +112,9 @@ def matches(
     likely = {own, *(scheme.text_of(other) for other, _ in evidence.verdict.texts)}
     found = []
     for watch_list in lists:
-        for plate, written in _near(watch_list.entries, likely, settings.distance).items():
+        for plate, written in _near(watch_list.entries, likely, _DISTANCE).items():
             entry, distance = watch_list.entries[plate], Levenshtein.distance(own, written)
-            least = _least(written, distance, scheme, settings)
+            least = _least(written, distance, scheme)
             if least is None or not entry.is_valid(camera, moment):
                 continue
             probability = evidence.probability(scheme.symbols_of(written)) if least else 0.0
@@ -143,14 +135,12 @@ def matches_of_text(
     )
 
 
-def near_entries(
-    entries: Mapping[str, ListEntry], text: str, scheme: PlateScheme, settings: WatchSettings = WatchSettings()
-) -> list[Near]:
+def near_entries(entries: Mapping[str, ListEntry], text: str, scheme: PlateScheme) -> list[Near]:
     """A text -> the entries that may match a car with it, nearest first."""
     found = []
-    for plate, written in _near(entries, [text], settings.distance).items():
+    for plate, written in _near(entries, [text], _DISTANCE).items():
         distance = Levenshtein.distance(text, written)
-        least = _least(written, distance, scheme, settings)
+        least = _least(written, distance, scheme)
         if least is not None:
             found.append(Near(plate, entries[plate], distance, least))
     return sorted(found, key=lambda near: (near.distance, near.plate))
@@ -167,8 +157,8 @@ def _near(entries: Mapping[str, ListEntry], texts: Iterable[str], distance: int)
     return near | {plate: by_latin_form[plate] for plate in by_latin_form.keys() & entries.keys()}
 
 
-def _least(written: str, distance: int, scheme: PlateScheme, settings: WatchSettings) -> float | None:
+def _least(written: str, distance: int, scheme: PlateScheme) -> float | None:
     """The probability that an entry's text needs to match; 0 if any will do, None if it cannot match."""
     if set(scheme.symbols_of(written)) <= set(scheme.alphabet):
-        return settings.probability
-    return 0.0 if distance <= settings.fallback_distance else None
+        return _LEAST_PROBABILITY
+    return 0.0 if distance <= _FALLBACK_DISTANCE else None

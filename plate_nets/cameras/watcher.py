@@ -21,6 +21,8 @@ from plate_nets.recognition.reader import Reader, SceneReader
 
 _HELD = 1000
 """Maximum number of events that wait for the iterator; then the cameras wait."""
+_IN_FLIGHT = 2
+"""Maximum number of frames that the reader gets at once, from different cameras."""
 _TICK = 0.2
 _LONGEST_END = 15.0
 """Seconds that a running read of a source or of the reader may take at the end."""
@@ -66,7 +68,7 @@ class Watcher(Closing):
         self._retention = Retention(settings.pictures) if settings.pictures else None
         self._events: queue.Queue[PlateEvent] = queue.Queue(_HELD)
         self._stop = threading.Event()
-        turns = Turns(settings.in_flight)
+        turns = Turns(_IN_FLIGHT)
         self._cameras = [
             Analysis(camera, settings, reader, turns, self._deliver, on_frame, partial(self._notice, camera.id))
             for camera in cameras

@@ -83,7 +83,7 @@ class DetectionSettings:
     hardly overlap.
     ``max_detections``: the maximum number of plates per frame.
     ``vehicle_threshold``: the minimum score of a vehicle. It is low, because a plate inside confirms the vehicle;
-    `video.vehicles.VehicleSettings` has a higher one for vehicles without a plate.
+    `cameras.vehicles` has a higher one for vehicles without a plate.
     ``crop_margin``: how far an upright crop reaches beyond the box on each side, as a share of the box's height; used
     for plates without usable corners. With such crops alone, and slightly older weights, 189 of 201 plates of ru_dev
     were found and read exactly at 0, 190 from 0.05 to 0.15, 187 at 0.2, and 175 at 0.3. The value is the middle of the

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from plate_nets.cameras.fusion import Fusion, view
-from plate_nets.cameras.watch_lists import WatchList, WatchSettings, load_watch_list, matches, near_entries
+from plate_nets.cameras.watch_lists import WatchList, load_watch_list, matches, near_entries
 from plate_nets.common.errors import InputError
 from plate_nets.countries import PlateScheme, joined, load_schemes
 from plate_nets.events.event import WatchMatch
@@ -32,10 +32,8 @@ def evidence(
     return fusion
 
 
-def matched(
-    lists: Sequence[WatchList], text: str, evidence: Fusion, settings: WatchSettings = WatchSettings()
-) -> tuple[WatchMatch, ...]:
-    return matches(lists, text, evidence, "gate", MOMENT, settings)
+def matched(lists: Sequence[WatchList], text: str, evidence: Fusion) -> tuple[WatchMatch, ...]:
+    return matches(lists, text, evidence, "gate", MOMENT)
 
 
 def test_a_list_has_plates_with_labels(tmp_path: Path) -> None:
@@ -145,7 +143,6 @@ def test_an_entry_that_the_networks_cannot_read_matches_by_edit_distance() -> No
     foreign = watch_list("foreign", {"A123ZC77": "one off", "A123ZZ77": "two off", "ZZZZZZZZ": ""})
     found = matched([foreign], "A123BC77", evidence("A123BC77"))
     assert [(match.entry, match.distance, match.probability) for match in found] == [("A123ZC77", 1, 0.0)]
-    assert matched([foreign], "A123BC77", evidence("A123BC77"), WatchSettings(fallback_distance=0)) == ()
 
 
 def test_the_most_probable_entry_comes_first() -> None:
