@@ -182,16 +182,12 @@ class PlateDecoder:
             chosen = chosen.less_certain(self.settings.free)
         return _reading(chosen, scheme, sure=chosen.confidence >= self.settings.sure)
 
-    def decode_looks(self, logits: Logits, lines: int = 1, appearance: Appearance | None = None) -> Reading:
-        """Logits (V, C, 18) of V looks at one plate, the first one unchanged -> one reading.
+    def read_together(self, looks: Sequence[Look], lines: int = 1, appearance: Appearance | None = None) -> Reading:
+        """Several looks at one plate, the first one unchanged -> one reading.
 
         Each look proposes texts. The probability of a text is its geometric mean over the looks: a text that one look
         rules out gets almost none, and looks that disagree leave little to any text. ``appearance``: as in `decode`.
         """
-        return self.read_together(self.look(logits), lines, appearance)
-
-    def read_together(self, looks: Sequence[Look], lines: int = 1, appearance: Appearance | None = None) -> Reading:
-        """Several looks at one plate -> one reading; see `decode_looks`."""
         scheme, settings = self.scheme.by_lines[lines], self.settings
         texts = list(dict.fromkeys(text for look in looks for text in self._texts(look, scheme)))
         if incomplete := next((look.best for look in looks if look.best.text and not look.sees_all), None):

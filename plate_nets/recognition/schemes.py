@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from itertools import chain, repeat
 
 import numpy as np
 
@@ -76,68 +75,26 @@ class SchemeDecoder:
         other._searches = {}
         return other
 
-    def decode(
-        self,
-        logits: Mapping[str, Logits],
-        lines: Lines | None = None,
-        schemes: Sequence[PlateScheme] = (),
-        appearances: Sequence[Appearance] | None = None,
-    ) -> list[Reading]:
-        """Logits (N, C, 18) by the name of a reader that was asked -> N readings in the same order.
-
-        See `PlateDecoder.decode`.
-
-        ``schemes``: only these, if given. ``appearances``: the appearance of each plate.
-        """
-        chosen = tuple(schemes or self.schemes)
-        found = [self.candidates(name, own, lines, chosen, appearances) for name, own in logits.items()]
-        counts = np.ones(len(found[0]), np.intp) if lines is None else lines
-        rows = zip(*found, counts, appearances or repeat(None, len(counts)), strict=True)
-        return [
-            self.best_of(list(chain(*readings)), int(count), chosen, appearance)
-            for *readings, count, appearance in rows
-        ]
-
     def candidates(
         self,
         name: str,
         logits: Logits,
-        lines: Lines | None = None,
-        schemes: Sequence[PlateScheme] = (),
-        appearances: Sequence[Appearance] | None = None,
+        lines: Lines,
+        schemes: Sequence[PlateScheme],
+        appearances: Sequence[Appearance] | None,
     ) -> list[list[Reading]]:
         """Logits (N, C, 18) of a reader -> of each of N plates the reading of each search, for `best_of`."""
-        searches = self._searches_of(tuple(schemes or self.schemes), name)
+        searches = self._searches_of(tuple(schemes), name)
         looks = searches[0].look(logits)  # which the searches of one reader share
         return [list(row) for row in zip(*(each.read(looks, lines, appearances) for each in searches), strict=True)]
 
     def best_of(
-        self,
-        readings: Sequence[Reading],
-        lines: int = 1,
-        schemes: Sequence[PlateScheme] = (),
-        appearance: Appearance | None = None,
+        self, readings: Sequence[Reading], lines: int, schemes: Sequence[PlateScheme], appearance: Appearance | None
     ) -> Reading:
         """Candidates for the reading of a plate with this number of lines -> the best, see `best_of`."""
-        chosen = tuple(schemes or self.schemes)
-        if len(chosen) == 1:
+        if len(schemes) == 1:
             return readings[0]
-        return best_of(readings, [scheme.by_lines[lines] for scheme in chosen], appearance)
-
-    def describe(
-        self,
-        readings: Sequence[Reading],
-        appearances: Sequence[Appearance],
-        lines: Lines | None = None,
-        schemes: Sequence[PlateScheme] = (),
-    ) -> list[Reading]:
-        """Add the country and the colour from each plate's appearance to its reading."""
-        chosen = tuple(schemes or self.schemes)
-        counts = np.ones(len(readings), np.intp) if lines is None else lines
-        return [
-            appearance.describe(reading, [scheme.by_lines[int(count)] for scheme in chosen])
-            for reading, appearance, count in zip(readings, appearances, counts, strict=True)
-        ]
+        return best_of(readings, [scheme.by_lines[lines] for scheme in schemes], appearance)
 
     def readers(self, schemes: Sequence[PlateScheme]) -> Mapping[str, ReaderUse]:
         names = tuple(scheme.name for scheme in schemes)
@@ -148,7 +105,7 @@ class SchemeDecoder:
             self._readers[names] = {name: ReaderUse(own[0].classes, classes_of(own)) for name, own in together.items()}
         return self._readers[names]
 
-    def turns(self, schemes: Sequence[PlateScheme], appearance: Appearance | None = None) -> list[str]:
+    def turns(self, schemes: Sequence[PlateScheme], appearance: Appearance | None) -> list[str]:
         """The readers of schemes that may read a plate of this appearance, those of the most probable designs first."""
         readers = self.readers(schemes)
         if appearance is None or len(readers) == 1:
@@ -157,7 +114,7 @@ class SchemeDecoder:
         return sorted(possible, key=lambda name: -appearance.most_favour(readers[name].designs))
 
     def may_win(
-        self, name: str, reading: Reading, schemes: Sequence[PlateScheme], appearance: Appearance | None = None
+        self, name: str, reading: Reading, schemes: Sequence[PlateScheme], appearance: Appearance | None
     ) -> bool:
         """Whether this reader's text of a plate could win against a reading by another reader."""
         if appearance is None or not reading.text or reading.confidence < self.settings.again_below:
@@ -183,15 +140,12 @@ class SchemeDecoder:
         self,
         name: str,
         logits: Logits,
-        lines: int = 1,
-        schemes: Sequence[PlateScheme] = (),
-        appearance: Appearance | None = None,
+        lines: int,
+        schemes: Sequence[PlateScheme],
+        appearance: Appearance | None,
     ) -> Reading:
-        """The logits (V, C, 18) of V looks of a reader at one plate -> its reading.
-
-        See `PlateDecoder.decode_looks`; ``schemes`` and ``appearance`` as in `decode`.
-        """
-        searches = self._searches_of(tuple(schemes or self.schemes), name)
+        """The logits (V, C, 18) of V looks of a reader at a plate -> its reading; see `PlateDecoder.read_together`."""
+        searches = self._searches_of(tuple(schemes), name)
         looks = searches[0].look(logits)
         found = [each.read_together(looks, lines, appearance) for each in searches]
         return self.best_of(found, lines, schemes, appearance)

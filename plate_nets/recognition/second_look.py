@@ -1,7 +1,7 @@
 """A second look at plates without a certain reading: crops that are tighter, shifted, or have more contrast.
 
 A reader that is unsure of a crop is often certain of the same plate at another place in the crop, and reads something
-else if it was wrong. So the evidence of several looks is averaged (`PlateDecoder.decode_looks`).
+else if it was wrong. So the evidence of several looks is averaged (`PlateDecoder.read_together`).
 """
 
 import cv2

@@ -14,7 +14,7 @@ from plate_nets.recognition.decoding import most_probable
 from plate_nets.recognition.schemes import SchemeDecoder, best_of
 from plate_nets.types import Logits, Reading
 from tests.schemes import TESTLAND, make_testland, write_testland
-from tests.spelling import spell
+from tests.spelling import decoded, spell
 
 LATIN = load_scheme("latin")
 
@@ -34,6 +34,11 @@ def looking(ground: str = "white", **designs: float) -> Appearance:
 def spelt(*texts: str) -> Logits:
     """Logits (1, 47, 18) of the Latin reader for several equally probable texts of the same length."""
     return np.asarray(np.max([spell(text, peak=12.0, scheme=LATIN) for text in texts], axis=0))
+
+
+def told(decoder: SchemeDecoder, reading: Reading, look: Appearance) -> Reading:
+    """The reading of a plate of one line with the country and the colour that its look tells."""
+    return look.describe(reading, [scheme.by_lines[1] for scheme in decoder.schemes])
 
 
 def test_a_row_of_logits_becomes_the_appearance_of_a_plate() -> None:
@@ -62,8 +67,8 @@ def test_a_text_of_two_countries_gets_the_one_that_the_plate_looks_like(
 ) -> None:
     decoder = SchemeDecoder(load_schemes("kazakhstan,romania,latin"))
     logits = {"lprnet_latin": spelt("B123ABC")}
-    (alone,) = decoder.decode(logits)
-    (reading,) = decoder.describe(decoder.decode(logits, appearances=[look]), [look])
+    alone = decoded(decoder, logits)
+    reading = told(decoder, decoded(decoder, logits, look=look), look)
     assert (reading.text, reading.scheme, reading.country) == ("B123ABC", scheme, country)
     assert reading.schemes[-1] == "latin" and set(reading.schemes) == {"kazakhstan", "romania", "latin"}
     assert (reading.country_confidence >= 0.5) == (country != UNKNOWN)
@@ -73,10 +78,10 @@ def test_a_text_of_two_countries_gets_the_one_that_the_plate_looks_like(
 
 def test_a_text_that_fits_only_one_country_makes_it_more_probable() -> None:
     turkey = SchemeDecoder(load_schemes("turkey,latin"))
-    readings = turkey.decode({"lprnet_latin": spelt("34ABC123")})
-    (likely,) = turkey.describe(readings, [looking(tr=0.3)])
+    reading = decoded(turkey, {"lprnet_latin": spelt("34ABC123")})
+    likely = told(turkey, reading, looking(tr=0.3))
     assert likely.country == "tr" and likely.country_confidence == pytest.approx(0.3 / (0.3 + 0.1 * 0.7))
-    (unlike,) = turkey.describe(readings, [looking(tr=0.01, ua=0.9)])
+    unlike = told(turkey, reading, looking(tr=0.01, ua=0.9))
     assert unlike.country == UNKNOWN and 0 < unlike.country_confidence < 0.5
 
 
@@ -85,13 +90,14 @@ def test_the_designs_of_brazil_distinguish_its_texts() -> None:
     decoder = SchemeDecoder([load_scheme("brazil")])
     logits = {"lprnet_latin": spelt("ABC1O23", "ABC1023")}
     for look, text, name in ((looking(br=0.9), "ABC1O23", "Mercosur"), (looking(br_old=0.9), "ABC1023", "old")):
-        (reading,) = decoder.decode(logits, appearances=[look])
+        reading = decoded(decoder, logits, look=look)
         assert reading.best == text and reading.text == "", "and none is sure"
         assert reading.confidence == pytest.approx(0.5, abs=0.01)
-        several = decoder.decode_looks("lprnet_latin", np.repeat(logits["lprnet_latin"], 3, axis=0), appearance=look)
+        looks = np.repeat(logits["lprnet_latin"], 3, axis=0)
+        several = decoder.decode_looks("lprnet_latin", looks, 1, decoder.schemes, look)
         assert several.best == text
-        (told,) = decoder.describe([Reading(text, text, 0.9, scheme="brazil", format=name)], [look])
-        assert (told.country, told.format, told.schemes) == ("br", name, ())
+        described = told(decoder, Reading(text, text, 0.9, scheme="brazil", format=name), look)
+        assert (described.country, described.format, described.schemes) == ("br", name, ())
 
 
 def test_the_appearance_cannot_outweigh_a_much_more_probable_text() -> None:
@@ -117,14 +123,14 @@ def test_a_country_unknown_to_the_network_keeps_the_text_of_its_formats(
 @pytest.mark.parametrize("look", [looking(ro=0.99), looking(unknown=0.99)])
 def test_a_plate_without_a_text_has_no_country(look: Appearance) -> None:
     decoder = SchemeDecoder(load_schemes("world"))
-    (reading,) = decoder.describe([Reading("", "B1", 0.3, scheme="romania")], [look])
+    reading = told(decoder, Reading("", "B1", 0.3, scheme="romania"), look)
     assert (reading.country, reading.country_confidence, reading.ground) == (UNKNOWN, 0.0, "white")
 
 
 def test_a_text_in_another_script_tells_its_country_whatever_the_plate_looks_like() -> None:
     reading = Reading("京A12345", "京A12345", 0.99, scheme="china", schemes=("china",))
-    (told,) = SchemeDecoder(load_schemes("world")).describe([reading], [looking(us=0.6)])
-    assert (told.country, told.country_confidence) == ("cn", 1.0)
+    described = told(SchemeDecoder(load_schemes("world")), reading, looking(us=0.6))
+    assert (described.country, described.country_confidence) == ("cn", 1.0)
 
 
 @pytest.mark.parametrize(("look", "text"), [(looking(sa=0.6), "7356TNJ"), (looking(cn=0.6), ""), (looking(jp=0.6), "")])
@@ -137,9 +143,8 @@ def test_a_latin_text_on_a_plate_of_another_script_is_one_of_that_country(look: 
 
 def test_a_text_that_fits_no_country_has_none() -> None:
     decoder = SchemeDecoder(load_schemes("latin,romania"))
-    (reading,) = decoder.describe(
-        [Reading("12A34B56C", "12A34B56C", 0.9, scheme="latin", schemes=("latin",))], [looking(ro=0.9)]
-    )
+    latin = Reading("12A34B56C", "12A34B56C", 0.9, scheme="latin", schemes=("latin",))
+    reading = told(decoder, latin, looking(ro=0.9))
     assert (reading.country, reading.scheme) == (UNKNOWN, "latin")
 
 
@@ -195,7 +200,7 @@ def test_a_word_or_a_number_alone_is_a_text_on_what_looks_like_its_plate(
 )
 def test_what_looks_like_a_plate_of_another_script_has_no_text_in_latin_letters(look: Appearance, text: str) -> None:
     decoder = SchemeDecoder(load_schemes("canada,china,latin"))
-    (reading,) = decoder.decode({"lprnet_latin": spelt("KA85426")}, appearances=[look])
+    reading = decoded(decoder, {"lprnet_latin": spelt("KA85426")}, look=look)
     assert (reading.text, reading.best) == (text, "KA85426")
 
 

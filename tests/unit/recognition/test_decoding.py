@@ -183,7 +183,7 @@ def test_a_plate_with_an_unknown_sign_has_no_text() -> None:
     assert (reading.text, reading.best) == ("", "?A88731")
     overlooked = spell("A88731", scheme=latin)
     assert decoder.decode(overlooked)[0].text == "A88731"
-    reading = decoder.decode_looks(np.concatenate([overlooked, seen, overlooked, overlooked]))
+    reading = decoder.read_together(decoder.look(np.concatenate([overlooked, seen, overlooked, overlooked])))
     assert (reading.text, reading.best) == ("", "?A88731"), "one look that sees the sign is enough"
 
 
@@ -246,4 +246,4 @@ def test_a_text_whose_probability_is_zero_as_a_number_is_none() -> None:
     logits[:, [INDEX[symbol] for symbol in "A123BC77" + "5M" * 5], range(STEPS)] = 2000
     decoder = PlateDecoder(RUSSIA)
     assert [reading.text for reading in decoder.decode(logits)] == ["", ""]
-    assert decoder.decode_looks(logits).text == ""
+    assert decoder.read_together(decoder.look(logits)).text == ""

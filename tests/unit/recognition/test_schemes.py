@@ -7,7 +7,7 @@ from plate_nets.common.errors import InputError, SchemeError
 from plate_nets.countries import PlateScheme, load_scheme, load_schemes, main_scheme
 from plate_nets.recognition.schemes import SchemeDecoder, best_of, evidence_of
 from plate_nets.types import STEPS, Box, Logits, Plate, Reading
-from tests.spelling import spell
+from tests.spelling import decoded, spell
 
 RUSSIA, LATIN, UZBEKISTAN = main_scheme(), load_scheme("latin"), load_scheme("uzbekistan")
 
@@ -23,23 +23,23 @@ def silent(scheme: PlateScheme) -> Logits:
 def test_the_most_certain_text_determines_the_scheme() -> None:
     decoder = SchemeDecoder([RUSSIA, UZBEKISTAN])
     uzbek = {"lprnet": silent(RUSSIA), "lprnet_latin": spelt(LATIN, "01A234BC")}
-    (reading,) = decoder.decode(uzbek)
+    reading = decoded(decoder, uzbek)
     assert (reading.text, reading.scheme, reading.format) == ("01A234BC", "uzbekistan", "private")
     russian = {"lprnet": spelt(RUSSIA, "A123BC77"), "lprnet_latin": spelt(LATIN, "A123BC77")}
-    (reading,) = decoder.decode(russian)
+    reading = decoded(decoder, russian)
     assert (reading.text, reading.scheme, reading.schemes) == ("A123BC77", "russia", ("russia",))
 
 
 def test_a_text_of_two_schemes_belongs_to_the_first_one() -> None:
     logits = {"lprnet": spelt(RUSSIA, "A123BC77"), "lprnet_latin": spelt(LATIN, "A123BC77")}
     for names in ("russia,latin", "latin,russia"):
-        (reading,) = SchemeDecoder(load_schemes(names)).decode(logits)
+        reading = decoded(SchemeDecoder(load_schemes(names)), logits)
         assert ",".join(reading.schemes) == names and reading.scheme == names.split(",")[0]
 
 
 def test_a_plate_that_no_scheme_reads_with_certainty_has_no_text() -> None:
     logits = {"lprnet": spelt(RUSSIA, "A1"), "lprnet_latin": spelt(LATIN, "A1")}
-    (reading,) = SchemeDecoder([RUSSIA, UZBEKISTAN]).decode(logits)
+    reading = decoded(SchemeDecoder([RUSSIA, UZBEKISTAN]), logits)
     assert (reading.text, reading.schemes) == ("", ())
 
 
@@ -80,26 +80,26 @@ def test_countries_with_the_same_reader_share_one_search() -> None:
     """If two countries would read different texts, neither is sure; if they read the same, both are named."""
     spain, sweden = load_scheme("spain"), load_scheme("sweden")
     logits = {"lprnet_latin": spelt(LATIN, "1234BCD")}
-    (reading,) = SchemeDecoder([sweden, spain]).decode(logits)
+    reading = decoded(SchemeDecoder([sweden, spain]), logits)
     assert (reading.text, reading.scheme, reading.format) == ("1234BCD", "spain", "private")
     logits = {"lprnet_latin": spelt(LATIN, "ABC123")}
     for names in ("sweden,lithuania", "lithuania,sweden"):
-        (reading,) = SchemeDecoder(load_schemes(names)).decode(logits)
+        reading = decoded(SchemeDecoder(load_schemes(names)), logits)
         assert ",".join(reading.schemes) == names and reading.scheme == names.split(",")[0]
     between = spelt(LATIN, "0BC123") + spelt(LATIN, "OBC123")  # a 0 or an O
     kazakh, united = load_schemes("kazakhstan,lithuania")
-    assert SchemeDecoder([united]).decode({"lprnet_latin": between})[0].text == "OBC123"
-    assert SchemeDecoder([united, load_scheme("united_states")]).decode({"lprnet_latin": between})[0].text == ""
-    assert SchemeDecoder([kazakh, united]).decode({"lprnet_latin": between})[0].text == "OBC123"
+    assert decoded(SchemeDecoder([united]), {"lprnet_latin": between}).text == "OBC123"
+    assert decoded(SchemeDecoder([united, load_scheme("united_states")]), {"lprnet_latin": between}).text == ""
+    assert decoded(SchemeDecoder([kazakh, united]), {"lprnet_latin": between}).text == "OBC123"
 
 
 def test_the_group_world_uses_both_readers() -> None:
     decoder = SchemeDecoder(load_schemes("world"))
-    (reading,) = decoder.decode({"lprnet": spelt(RUSSIA, "A123BC77"), "lprnet_latin": silent(LATIN)})
+    reading = decoded(decoder, {"lprnet": spelt(RUSSIA, "A123BC77"), "lprnet_latin": silent(LATIN)})
     assert (reading.text, reading.scheme) == ("A123BC77", "russia")
-    (reading,) = decoder.decode({"lprnet": silent(RUSSIA), "lprnet_latin": spelt(LATIN, "34ABC123")})
+    reading = decoded(decoder, {"lprnet": silent(RUSSIA), "lprnet_latin": spelt(LATIN, "34ABC123")})
     assert (reading.text, reading.schemes) == ("34ABC123", ("turkey", "latin"))
-    (reading,) = decoder.decode({"lprnet": silent(RUSSIA), "lprnet_latin": spelt(LATIN, "12A34B56C")})
+    reading = decoded(decoder, {"lprnet": silent(RUSSIA), "lprnet_latin": spelt(LATIN, "12A34B56C")})
     assert (reading.text, reading.schemes) == ("12A34B56C", ("latin",)), "of a country that is not known"
 
 
@@ -130,8 +130,8 @@ def test_evidence_is_from_the_reader_padded_to_the_largest_number_of_classes() -
 def test_a_text_is_in_the_order_and_the_words_of_its_country(country: str, symbols: str, text: str, latin: str) -> None:
     scripts = load_scheme("scripts")
     logits = {"lprnet": silent(RUSSIA), "lprnet_latin": silent(LATIN), "lprnet_scripts": spelt(scripts, symbols)}
-    lines = np.array([load_scheme(country).fewest_lines])
-    (reading,) = SchemeDecoder(load_schemes("world")).decode(logits, lines)
+    lines = load_scheme(country).fewest_lines
+    reading = decoded(SchemeDecoder(load_schemes("world")), logits, lines)
     assert (reading.text, reading.best, reading.scheme) == (text, text, country)
     assert len(reading.characters) == len(text)
     assert Plate(Box(0, 0, 9, 9), 1.0, reading).to_dict().get("latin", text) == latin
@@ -144,7 +144,7 @@ def test_the_rest_of_a_plate_in_another_script_is_no_text() -> None:
         "lprnet_latin": spelt(LATIN, "?A88731"),
         "lprnet_scripts": spelt(scripts, "A88731"),
     }
-    (reading,) = SchemeDecoder(load_schemes("world")).decode(logits)
+    reading = decoded(SchemeDecoder(load_schemes("world")), logits)
     assert reading.text == ""
 
 

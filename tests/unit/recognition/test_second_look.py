@@ -40,21 +40,23 @@ def test_a_crop_without_contrast_gives_finite_looks() -> None:
 
 
 def test_agreeing_looks_are_certain_together() -> None:
-    reading = DECODER.decode_looks(np.concatenate([spell("A123BC77")] * VARIANTS))
+    reading = DECODER.read_together(DECODER.look(np.concatenate([spell("A123BC77")] * VARIANTS)))
     assert reading.text == "A123BC77" and reading.confidence > 0.95
 
 
 def test_disagreeing_looks_are_not_certain() -> None:
     """Three of five looks say one text and two another. The mean of their logarithms makes neither certain."""
     looks = [spell("A123BC77")] * 3 + [spell("A128BC77")] * 2
-    reading = DECODER.decode_looks(np.concatenate(looks))
+    reading = DECODER.read_together(DECODER.look(np.concatenate(looks)))
     assert reading.text == ""
     assert reading.confidence < 0.2
 
 
 def test_the_order_of_the_other_looks_does_not_matter() -> None:
     looks = [undecided("A123BC77", "A128BC77", share) for share in (0.45, 0.55, 0.6, 0.52, 0.58)]
-    one, other = (DECODER.decode_looks(np.concatenate(each)) for each in (looks, [looks[0], *reversed(looks[1:])]))
+    one, other = (
+        DECODER.read_together(DECODER.look(np.concatenate(each))) for each in (looks, [looks[0], *reversed(looks[1:])])
+    )
     assert one.best == other.best == "A123BC77"
     assert one.confidence == pytest.approx(other.confidence)
 
@@ -62,7 +64,7 @@ def test_the_order_of_the_other_looks_does_not_matter() -> None:
 def test_empty_looks_have_no_text() -> None:
     nothing = np.zeros((VARIANTS, RUSSIA.classes, 18), np.float32)
     nothing[:, RUSSIA.blank] = 10
-    assert DECODER.decode_looks(nothing) == Reading("", "", 0.0, (), "", "russia")
+    assert DECODER.read_together(DECODER.look(nothing)) == Reading("", "", 0.0, (), "", "russia")
 
 
 def test_texts_that_fit_no_format_lower_the_confidence() -> None:
