@@ -98,7 +98,7 @@ def text_log_probabilities(logp: NDArray[np.float32], texts: Sequence[str], sche
 
     It is minus infinity for a text that is too long for the steps.
     """
-    labels, lengths, leaps = _labels(tuple(texts), scheme)
+    labels, lengths, leaps = _labels(tuple(texts), scheme.alphabet)
     # The probability of each label at each step of each plate: (N, 18, K, 2 L + 1)
     steps = np.exp(logp.astype(np.float64)).transpose(0, 2, 1)[:, :, labels]
     forward = np.zeros((len(logp), *labels.shape))
@@ -116,22 +116,22 @@ def text_log_probabilities(logp: NDArray[np.float32], texts: Sequence[str], sche
 
 
 @lru_cache(maxsize=256)
-def _labels(
-    texts: tuple[str, ...], scheme: PlateScheme
-) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.bool_]]:
+def _labels(texts: tuple[str, ...], alphabet: str) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.bool_]]:
     """Texts of up to L characters -> their classes for the forward variables.
+
+    A scheme would be hashed and compared with all its countries, which takes longer than this.
 
     Returns:
         (K, 2 L + 1) the classes, with a blank before, between and after the characters; (K,) how many of them count;
         (K, 2 L + 1) whether the blank before a class may be skipped: if it is a symbol that differs from the previous
         one.
     """
-    longest = max(map(len, texts))
-    labels = np.full((len(texts), 2 * longest + 1), scheme.blank, np.intp)
+    longest, blank = max(map(len, texts)), len(alphabet)
+    labels = np.full((len(texts), 2 * longest + 1), blank, np.intp)
     for row, text in enumerate(texts):
-        labels[row, 1 : 2 * len(text) : 2] = [scheme.index[symbol] for symbol in text]
+        labels[row, 1 : 2 * len(text) : 2] = [alphabet.index(symbol) for symbol in text]
     leaps = np.zeros(labels.shape, np.bool_)
-    leaps[:, 2:] = (labels[:, 2:] != scheme.blank) & (labels[:, 2:] != labels[:, :-2])
+    leaps[:, 2:] = (labels[:, 2:] != blank) & (labels[:, 2:] != labels[:, :-2])
     return labels, np.array([2 * len(text) + 1 for text in texts], np.intp), leaps
 
 
