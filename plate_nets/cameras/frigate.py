@@ -11,7 +11,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -42,8 +42,20 @@ _WAITING = 1000
 
 
 @dataclass
+class Progress:
+    """How far we are with an object of Frigate, whatever messages come about it."""
+
+    found: PlateEvent | None = None
+    """What we read, until Frigate knows it."""
+    plate_set: bool = False
+    attempts: int = 0
+    due: float = 0.0
+    """When to try again, on `time.monotonic`."""
+
+
+@dataclass
 class Tracked:
-    """An object of Frigate, as its last message describes it, and how far we are with it. Times are Unix seconds."""
+    """An object of Frigate, as its last message describes it. Times are Unix seconds."""
 
     id: str
     camera: str
@@ -63,12 +75,7 @@ class Tracked:
     """Whether its last snapshot was read in vain, or is gone."""
     waits: bool = False
     """Whether its recording is not stored yet."""
-    found: PlateEvent | None = None
-    """What we read, until Frigate knows it."""
-    plate_set: bool = False
-    attempts: int = 0
-    due: float = 0.0
-    """When to try again, on `time.monotonic`."""
+    progress: Progress = field(default_factory=Progress)
 
 
 def tracked_of(payload: bytes, labels: Collection[str] = LABELS) -> Tracked | None:
@@ -150,13 +157,7 @@ class FrigateReader:
                 return
             before = self._waiting.get(tracked.id)
             if before:
-                tracked = replace(
-                    tracked,
-                    found=before.found,
-                    plate_set=before.plate_set,
-                    attempts=before.attempts,
-                    due=before.due,
-                )
+                tracked.progress = before.progress
             self._waiting[tracked.id] = tracked
             if len(self._waiting) > _WAITING:
                 del self._waiting[next(iter(self._waiting))]
@@ -191,11 +192,11 @@ class FrigateReader:
 
     def _next(self) -> Tracked | None:
         now = time.monotonic()
-        return next((each for each in self._waiting.values() if each.due <= now), None)
+        return next((each for each in self._waiting.values() if each.progress.due <= now), None)
 
     def _read(self, tracked: Tracked) -> bool:
         """Read the object if it was not read yet, and tell the event -> whether it has a text."""
-        if tracked.found is not None:
+        if tracked.progress.found is not None:
             return True
         if not tracked.looked:
             picture = self._api.snapshot(tracked.id)
@@ -237,17 +238,18 @@ class FrigateReader:
             return False
         found = event_of(replace(tracked, taken=moment), max(read, key=lambda plate: plate.score), self._scheme)
         self._tell(found, picture)
-        tracked.found = found
+        tracked.progress.found = found
         return True
 
     def _report(self, tracked: Tracked) -> bool:
         """Tell Frigate what was read; a sub label that somebody else has set stays."""
-        assert tracked.found is not None, "it was read"
-        text, score = tracked.found.plate, round(tracked.found.score, 4)
-        if not tracked.plate_set and not self._api.set_plate(tracked.id, text, score) and not self._without_plates:
+        progress = tracked.progress
+        assert progress.found is not None, "it was read"
+        text, score = progress.found.plate, round(progress.found.score, 4)
+        if not progress.plate_set and not self._api.set_plate(tracked.id, text, score) and not self._without_plates:
             self._without_plates = True
             self._notice("Frigate does not take license plates: it is older than 0.16, or has lost the event")
-        tracked.plate_set = True
+        progress.plate_set = True
         if not tracked.named and not self._api.set_sub_label(tracked.id, text, score):
             self._notice(f"{tracked.camera}: {tracked.id}: Frigate does not know this event any more")
         return True
@@ -262,17 +264,14 @@ class FrigateReader:
 
     def _again(self, tracked: Tracked) -> bool:
         """Queue an object again for later -> False if that was done often enough."""
-        if tracked.attempts >= len(self._pauses):
+        progress = tracked.progress
+        if progress.attempts >= len(self._pauses):
             return False
-        tracked.due = time.monotonic() + self._pauses[tracked.attempts]
-        tracked.attempts += 1
+        progress.due = time.monotonic() + self._pauses[progress.attempts]
+        progress.attempts += 1
         with self._changed:
-            newer = self._waiting.get(tracked.id)  # came meanwhile
-            if newer:
-                newer.found, newer.plate_set = tracked.found, tracked.plate_set
-                newer.attempts, newer.due = tracked.attempts, tracked.due
-            else:
-                self._waiting[tracked.id] = tracked
+            newer = self._waiting.setdefault(tracked.id, tracked)  # one may have come meanwhile
+            newer.progress = progress
         return True
 
     def _finish(self, tracked: Tracked) -> None:
