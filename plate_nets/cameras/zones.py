@@ -1,7 +1,7 @@
 """Named polygons of a camera: when a plate entered and left each."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import numpy as np
@@ -22,7 +22,7 @@ class Zone:
     polygon: Polygon
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Visit:
     zone: str
     entered: float
@@ -45,22 +45,22 @@ class ZoneVisits:
         for zone in self._zones:
             inside, last = contains(zone.polygon, point), self._last(zone.name)
             if inside and last is not None and (last.left is None or time - last.left < _PAUSE):
-                self._change(last, left=None)
+                last.left = None
             elif inside:
                 self._visits.append(_Visit(zone.name, time))
             elif last is not None and last.left is None:
-                self._change(last, left=time)
+                last.left = time
 
     def join(self, later: "ZoneVisits", last_seen: float) -> None:
         """Add those of the same car when it was found again; it was lost at ``last_seen``."""
-        ended = [replace(each, left=last_seen if each.left is None else each.left) for each in self._visits]
+        for visit in self._visits:
+            visit.left = last_seen if visit.left is None else visit.left
         for again in later._visits:
-            before = next((each for each in reversed(ended) if each.zone == again.zone), None)
+            before = self._last(again.zone)
             if before is not None and before.left is not None and again.entered - before.left < _PAUSE:
-                ended[ended.index(before)] = replace(before, left=again.left)
+                before.left = again.left
             else:
-                ended.append(again)
-        self._visits = ended
+                self._visits.append(again)
 
     def until(self, last_seen: float | None) -> tuple[ZoneVisit, ...]:
         """The visits for an event; a car that is gone left its zones when it was seen last."""
@@ -72,9 +72,6 @@ class ZoneVisits:
 
     def _last(self, zone: str) -> _Visit | None:
         return next((each for each in reversed(self._visits) if each.zone == zone), None)
-
-    def _change(self, visit: _Visit, left: float | None) -> None:
-        self._visits[self._visits.index(visit)] = replace(visit, left=left)
 
 
 def _moment(time: float) -> datetime:
