@@ -102,7 +102,7 @@ class WatchPlan(AllCameras):
         return Site(cameras, zones, [each.name for each in lists], self.pictures)
 
 
-def load_cameras(path: Path, environment: Mapping[str, str] = os.environ) -> WatchPlan:
+def load_cameras(path: Path) -> WatchPlan:
     """Load a YAML file. ``${NAME}`` in it is replaced by the environment variable, so that it needs no passwords.
 
     Raises:
@@ -110,7 +110,7 @@ def load_cameras(path: Path, environment: Mapping[str, str] = os.environ) -> Wat
     """
     document = read_yaml(path)
     try:
-        return TypeAdapter(WatchPlan).validate_python(_expanded(document, environment, path))
+        return TypeAdapter(WatchPlan).validate_python(_expanded(document))
     except ValidationError as error:
         found = error.errors(include_input=False)
         faults = [_fault(fault["loc"], fault["type"], fault["msg"]) for fault in found[:_SHOWN]]
@@ -131,18 +131,18 @@ def _fault(place: tuple[str | int, ...], kind: str, message: str) -> str:
     return f"{name}: {'missing' if kind in ('missing', 'missing_argument') else message}"
 
 
-def _expanded(value: Any, environment: Mapping[str, str], path: Path) -> Any:
+def _expanded(value: Any) -> Any:
     match value:
         case str():
 
             def variable(found: re.Match[str]) -> str:
-                if found[1] not in environment:
-                    raise InputError(f"{path}: the environment has no variable {found[1]}; set it before the command")
-                return environment[found[1]]
+                if found[1] not in os.environ:
+                    raise InputError(f"the environment has no variable {found[1]}; set it before the command")
+                return os.environ[found[1]]
 
             return _VARIABLE.sub(variable, value)
         case dict():
-            return {name: _expanded(item, environment, path) for name, item in value.items()}
+            return {name: _expanded(item) for name, item in value.items()}
         case list():
-            return [_expanded(item, environment, path) for item in value]
+            return [_expanded(item) for item in value]
     return value

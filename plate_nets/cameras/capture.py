@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from plate_nets.cameras.address import SourceAddress
-from plate_nets.cameras.decoding import DecodingSettings, decode
+from plate_nets.cameras.decoding import DecodingSettings, decode, frozen
 from plate_nets.cameras.frames import VideoFrame
 from plate_nets.cameras.rate import Rate
 from plate_nets.cameras.stamps import Stamp, StampClock, StampFault
@@ -142,12 +142,11 @@ class Capture:
         """Detect a read that hangs, and connect in another thread. Call this more than once per second."""
         if not self.address.live or self.state != "online" or self._stop.is_set():
             return
-        silence = self._settings.decoding.silence
-        if time.monotonic() - self._last > silence + _PROBE / 2:
+        if time.monotonic() - self._last > self._settings.decoding.silence + _PROBE / 2:
             with self._lock:
                 self._threads = [thread for thread in self._threads if thread.is_alive()]
                 if len(self._threads) < _STUCK:
-                    self._lose(f"no picture for {silence:g} s; if it sends less often, raise `silence`")
+                    self._lose(frozen(self._settings.decoding))
                     self._begin(self._settings.first_pause)
 
     def stop(self) -> None:

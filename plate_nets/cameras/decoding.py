@@ -148,7 +148,7 @@ def demux(address: SourceAddress, settings: DecodingSettings, notice: Notice) ->
                 yield Packet(packet, float(packet.pts * packet.time_base), decoder)
                 seen = time.monotonic()
             elif address.live and time.monotonic() - seen > settings.silence:
-                raise SourceError(_frozen(settings), unreachable=True)
+                raise SourceError(frozen(settings), unreachable=True)
 
 
 @contextmanager
@@ -183,7 +183,7 @@ def _container(
                     yield decoded
                     seen = time.monotonic()
             if address.live and time.monotonic() - seen > settings.silence:
-                raise SourceError(_frozen(settings), unreachable=True)
+                raise SourceError(frozen(settings), unreachable=True)
         yield from decoder.rest()
         damaged = decoder.damaged
         if damaged:
@@ -280,7 +280,8 @@ def _missing(name: Hardware) -> str | None:
     return None
 
 
-def _frozen(settings: DecodingSettings) -> str:
+def frozen(settings: DecodingSettings) -> str:
+    """Why a live source counts as lost that sends nothing."""
     return f"no picture for {settings.silence:g} s; if it sends less often, raise `silence`"
 
 
@@ -291,7 +292,7 @@ def _cause(error: av.error.FFmpegError, address: SourceAddress, settings: Decodi
         case av.error.HTTPNotFoundError():
             return "no such stream"
         case av.error.ExitError() | av.error.TimeoutError():
-            return _frozen(settings)
+            return frozen(settings)
         case av.error.EOFError():
             return _EMPTY
         case av.error.InvalidDataError() if address.is_rtsp:  # FFmpeg's error also if nothing was received

@@ -77,13 +77,13 @@ class OnvifCamera(Closing):
         InputError: the address has another form.
     """
 
-    def __init__(self, url: str, timeout: float = _TIMEOUT) -> None:
+    def __init__(self, url: str) -> None:
         address = http_address("onvif", url)
         self._url = address.url
         self._user = address.auth
         # For cameras that ask for it beside the token
         login = httpx.DigestAuth(*address.auth) if address.auth else None
-        self._client = httpx.Client(timeout=timeout, **{**address.options, "auth": login})
+        self._client = httpx.Client(timeout=_TIMEOUT, **{**address.options, "auth": login})
         self._ahead = timedelta()
         """How far the camera's clock is ahead of ours."""
         self._point: _PullPoint | None = None

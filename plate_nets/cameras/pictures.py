@@ -1,7 +1,6 @@
 """Stores pictures of the best moment of each car: plate, vehicle and the whole frame, blurred if requested."""
 
 import threading
-import time
 from collections.abc import Iterable, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -83,15 +82,15 @@ class EventPictures:
                 vehicle.box for vehicle in moment.scene.vehicles if not (event.watch and vehicle.box == vehicle_box)
             ]
         frame = blur(frame, hidden) if hidden else frame
-        stem = Path(event.camera_id) / event.first_seen.strftime("%Y-%m-%d") / event.id
         pictures = {"frame": frame}
         if vehicle_box != event.box:
             pictures["plate"] = cut_around(frame, event.box)
         if vehicle_box:
             pictures["vehicle"] = cut_around(frame, vehicle_box, _VEHICLE_MARGIN)
-        names = {kind: f"{stem}_{kind}.jpg" for kind, picture in pictures.items()}
-        for kind, name in names.items():
-            _write(self._settings.folder / name, pictures[kind])
+        names = {kind: _name(event, kind) for kind in pictures}
+        for kind, picture in pictures.items():
+            if picture.size:
+                _write(self._settings.folder / names[kind], cv2.imencode(".jpg", picture, _QUALITY)[1].tobytes())
         images = self._written[event.id] = Images(**names)
         return replace(event, images=images)
 
@@ -126,12 +125,11 @@ def cut_around(frame: Frame, box: Box, margin: float = _MARGIN) -> Frame:
     return frame[top:bottom, left:right]
 
 
-def _write(path: Path, picture: Frame) -> None:
-    if picture.size:
-        write_picture(path, cv2.imencode(".jpg", picture, _QUALITY)[1].tobytes())
+def _name(event: PlateEvent, kind: str) -> str:
+    return f"{event.camera_id}/{event.first_seen:%Y-%m-%d}/{event.id}_{kind}.jpg"
 
 
-def write_picture(path: Path, picture: bytes) -> None:
+def _write(path: Path, picture: bytes) -> None:
     """Write a picture of an event, a JPEG.
 
     Raises:
@@ -149,8 +147,8 @@ def with_frame(event: PlateEvent, picture: bytes, folder: Path) -> PlateEvent:
     Raises:
         SinkError: it cannot be written.
     """
-    name = f"{event.camera_id}/{event.first_seen:%Y-%m-%d}/{event.id}_frame.jpg"
-    write_picture(folder / name, picture)
+    name = _name(event, "frame")
+    _write(folder / name, picture)
     return replace(event, images=Images(frame=name))
 
 
@@ -167,24 +165,21 @@ class Retention:
             raise InputError(f"{settings.folder}: {error.strerror}") from error
 
     def prune(self, now: float) -> None:
-        """Delete pictures that are due at this Unix time."""
+        """Delete our pictures that are too old at this Unix time, then the oldest of those that are too many."""
         with self._lock:
             if now < self._due:
                 return
             self._due = now + _PRUNE_EVERY
-        if self._settings.max_age is not None or self._settings.max_bytes is not None:
-            prune(self._settings.folder, self._settings.max_age, self._settings.max_bytes, now)
-
-
-def prune(folder: Path, max_age: float | None, max_bytes: int | None, now: float | None = None) -> None:
-    """Delete our pictures in a folder that are older than ``max_age`` seconds, then the oldest over ``max_bytes``."""
-    now = time.time() if now is None else now
-    pictures = [path for kind in ("plate", "frame", "vehicle") for path in folder.glob(f"*/*/*_{kind}.jpg")]
-    files = sorted(((path, path.stat()) for path in pictures), key=lambda file: file[1].st_mtime)
-    total = sum(status.st_size for _, status in files)
-    for path, status in files:
-        old = max_age is not None and now - status.st_mtime > max_age
-        if not old and (max_bytes is None or total <= max_bytes):
+        max_age, max_bytes = self._settings.max_age, self._settings.max_bytes
+        if max_age is None and max_bytes is None:
             return
-        path.unlink(missing_ok=True)
-        total -= status.st_size
+        kinds = ("plate", "frame", "vehicle")
+        pictures = [path for kind in kinds for path in self._settings.folder.glob(f"*/*/*_{kind}.jpg")]
+        files = sorted(((path, path.stat()) for path in pictures), key=lambda file: file[1].st_mtime)
+        total = sum(status.st_size for _, status in files)
+        for path, status in files:
+            old = max_age is not None and now - status.st_mtime > max_age
+            if not old and (max_bytes is None or total <= max_bytes):
+                return
+            path.unlink(missing_ok=True)
+            total -= status.st_size
