@@ -70,7 +70,7 @@ def find_clips(video: Path, truth: Path | None) -> list[Clip]:
     return clips
 
 
-def read_clip(path: Path, reader: Reader, rates: Sequence[float] = (inf,)) -> Iterator[ReadFrame]:
+def read_clip(path: Path, reader: Reader, rates: Sequence[float]) -> Iterator[ReadFrame]:
     """Read the plates of the frames that one of the rates (frames per second) takes; the other frames have none.
 
     Raises:

@@ -83,8 +83,8 @@ def evaluate_degraded(
     photos: Iterable[LabelledPhoto],
     cut: Cut,
     read: CropReader,
-    heights: Sequence[float] = HEIGHTS,
-    degradations: Sequence[str] = tuple(DEGRADATIONS),
+    heights: Sequence[float],
+    degradations: Sequence[str],
 ) -> list[Cell]:
     """Read every labelled plate at each height below its own and through each degradation.
 

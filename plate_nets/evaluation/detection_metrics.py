@@ -57,25 +57,24 @@ def match(boxes: Boxes, truth: Boxes, threshold: float = 0.5) -> NDArray[np.intp
     return hits
 
 
-def counted(picture: Detections, threshold: float = 0.5) -> Flags:
-    """A picture -> which found boxes count as right or wrong, (N,): all except those only in an ignored region.
+def judged(picture: Detections, threshold: float = 0.5) -> tuple[Flags, Flags]:
+    """A picture -> which found boxes are right, (N,), and which count at all: those not only in an ignored region.
 
     As COCO treats crowds: a box that hits no label is dropped if at least ``threshold`` of its own area lies in one
     region, and a region may take several boxes (`ignore` and `iscrowd` of pycocotools' COCOeval).
     """
     hits = match(picture.boxes, picture.truth, threshold) >= 0
-    kept: Flags = hits | ~(inside(picture.boxes, picture.ignored) >= threshold).any(axis=1)
-    return kept
+    return hits, hits | ~(inside(picture.boxes, picture.ignored) >= threshold).any(axis=1)
 
 
 def precision_recall(pictures: Sequence[Detections], threshold: float = 0.5) -> Curve:
     """Pictures -> precision and recall at every score, at an overlap of ``threshold``."""
-    kept = np.concatenate([counted(p, threshold) for p in pictures] or [np.empty(0, bool)])
-    scores = np.concatenate([p.scores for p in pictures] or [np.empty(0, np.float32)]).astype(np.float64)[kept]
-    hit = np.concatenate([match(p.boxes, p.truth, threshold) >= 0 for p in pictures] or [np.empty(0, bool)])[kept]
+    flags = [judged(picture, threshold) for picture in pictures] or [(np.empty(0, bool), np.empty(0, bool))]
+    hits, counted = (np.concatenate(each) for each in zip(*flags, strict=True))
+    scores = np.concatenate([p.scores for p in pictures] or [np.empty(0, np.float32)]).astype(np.float64)[counted]
     labelled = sum(len(picture.truth) for picture in pictures)
     order = np.argsort(-scores, kind="stable")
-    right = np.cumsum(hit[order])
+    right = np.cumsum(hits[counted][order])
     return Curve(scores=scores[order], precision=right / np.arange(1, len(order) + 1), recall=right / max(labelled, 1))
 
 
@@ -94,11 +93,11 @@ def mean_average_precision(pictures: Sequence[Detections]) -> float:
     return float(np.mean([average_precision(pictures, threshold) for threshold in IOU_THRESHOLDS]))
 
 
-def found(pictures: Sequence[Detections], score: float, threshold: float = 0.5) -> Flags:
+def found(pictures: Sequence[Detections], score: float) -> Flags:
     """Pictures -> for each labelled box, in order, whether a box with a score of at least ``score`` hits it."""
     flags = []
     for picture in pictures:
-        hits = match(picture.boxes[picture.scores >= score], picture.truth, threshold)
+        hits = match(picture.boxes[picture.scores >= score], picture.truth)
         flags.append(np.isin(np.arange(len(picture.truth)), hits))
     return np.concatenate(flags or [np.empty(0, bool)])
 

@@ -56,9 +56,7 @@ def plate_height(label: Label) -> float:
     return float(np.linalg.norm(bottom_left - top_left) + np.linalg.norm(bottom_right - top_right)) / 2
 
 
-def read_plate(
-    label: Label, reading: Reading | None, corners: NDArray[np.float32] = np.empty(0, np.float32)
-) -> ReadPlate:
+def read_plate(label: Label, reading: Reading | None, corners: NDArray[np.float32]) -> ReadPlate:
     """Combine a label, its reading and the corners (8,) that were found, if any.
 
     Without labelled corners the plate counts as one with one line.
@@ -125,9 +123,7 @@ def evaluate_detected(
     return outcome
 
 
-def read_plate_free(
-    paths: Iterable[Path], read: FrameReader, *, strict: bool = False
-) -> tuple[list[list[Plate]], list[Fault]]:
+def read_plate_free(paths: Iterable[Path], read: FrameReader, *, strict: bool) -> tuple[list[list[Plate]], list[Fault]]:
     """Pictures without a plate -> what is still found in each, and the files that were skipped.
 
     Raises:

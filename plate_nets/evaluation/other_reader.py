@@ -20,6 +20,8 @@ from plate_nets.types import Box, Frame
 
 _PLATE_RECOGNIZER = "/v1/plate-reader"
 _CODEPROJECT = "/v1/vision/alpr"
+_TIMEOUT = 30.0
+"""Seconds for each step of a request."""
 _SIDES = {"box": ("xmin", "ymin", "xmax", "ymax"), "": ("x_min", "y_min", "x_max", "y_max")}
 
 
@@ -38,19 +40,18 @@ class OtherReader(Closing):
     Args:
         url: with the path ``/v1/plate-reader/``, Plate Recognizer's API; with another or none, CodeProject.AI's.
         token: that of Plate Recognizer.
-        timeout: seconds for each step of a request.
 
     Raises:
         InputError: it is no ``http://`` or ``https://`` URL.
     """
 
-    def __init__(self, url: str, token: str = "", timeout: float = 30.0) -> None:
+    def __init__(self, url: str, token: str = "") -> None:
         address = http_address("--with", url)
         self.name = hide_credentials(url)
         self._url = address.url if address.url.path.strip("/") else address.url.copy_with(path=_CODEPROJECT)
         self._is_plate_recognizer = _PLATE_RECOGNIZER in self._url.path
         headers = {"Authorization": f"Token {token}"} if token else {}
-        self._client = httpx.Client(timeout=timeout, headers=headers, follow_redirects=False, **address.options)
+        self._client = httpx.Client(timeout=_TIMEOUT, headers=headers, follow_redirects=False, **address.options)
 
     def close(self) -> None:
         self._client.close()

@@ -15,8 +15,8 @@ from plate_nets.evaluation.calibration import ConfidenceBin, calibration_error
 from plate_nets.evaluation.detection_metrics import (
     Detections,
     average_precision,
-    counted,
     found,
+    judged,
     mean_average_precision,
     precision_recall,
     recall_by_height,
@@ -76,7 +76,7 @@ def print_figures(
     console: Console,
     values: Mapping[str, Any],
     trade: Sequence[tuple[float, float, float]],
-    bins: Sequence[ConfidenceBin] = (),
+    bins: Sequence[ConfidenceBin],
 ) -> None:
     if values["plates"]:
         _print_readings(console, values)
@@ -225,7 +225,7 @@ def detection_figures(pictures: Sequence[Detections], score_threshold: float) ->
 def _at_score(pictures: Sequence[Detections], score: float) -> dict[str, float]:
     """Recall, precision and false boxes per photo, ignoring boxes below a score."""
     flags = found(pictures, score)
-    hits, given = int(flags.sum()), sum(int((p.scores >= score)[counted(p)].sum()) for p in pictures)
+    hits, given = int(flags.sum()), sum(int((p.scores >= score)[judged(p)[1]].sum()) for p in pictures)
     return {
         "score": score,
         "recall": hits / max(1, len(flags)),

@@ -31,6 +31,9 @@ _GROWN = 1.25
 """Factor by which a true plate must grow or shrink from first to last sight for its heading to be certain."""
 LEAST_IOU = 0.3
 """Minimum overlap with the true box for a box to belong to this plate."""
+_BANDS: Sequence[tuple[float, float]] = ((12, 18), (18, 1000))
+"""px; ranges of heights in which frames are drawn, so many times as follows."""
+_DRAWS = 20
 
 
 @dataclass(frozen=True)
@@ -193,8 +196,6 @@ def fused_shares(
     clips: Sequence[tuple[Clip, Sequence[ReadFrame]]],
     scheme: PlateScheme,
     counts: Sequence[int] = (1, 3, 5, 10),
-    bands: Sequence[tuple[float, float]] = ((12, 18), (18, 1000)),
-    draws: int = 20,
 ) -> list[FusedShare]:
     """Draw random frames of each car, by plate height -> how often the best frame, a vote and the fusion are right.
 
@@ -202,7 +203,7 @@ def fused_shares(
     """
     rng = np.random.default_rng(0)
     rows = []
-    for low, high in bands:
+    for low, high in _BANDS:
         sightings = [each for clip, frames in clips for each in _sightings(clip, frames, low, high)]
         views = {id(plate): _view(plate, scheme) for _, plates in sightings for plate in plates}
         for count in counts:
@@ -210,7 +211,7 @@ def fused_shares(
             reported = wrong = 0
             usable = [(text, plates) for text, plates in sightings if len(plates) >= count]
             for text, plates in usable:
-                for _ in range(draws):
+                for _ in range(_DRAWS):
                     chosen = [plates[index] for index in rng.choice(len(plates), count, replace=False)]
                     hits.update(method for method, read in _SINGLE.items() if read(chosen) == text)
                     fusion = Fusion(scheme)
@@ -220,7 +221,7 @@ def fused_shares(
                     hits[_FUSED] += verdict.text == text
                     reported += verdict.sure
                     wrong += verdict.sure and verdict.text != text
-            if total := draws * len(usable):
+            if total := _DRAWS * len(usable):
                 name = f"{low:g} to {high:g} px" if high < 1000 else f"from {low:g} px"
                 exact = {method: hits[method] / total for method in (*_SINGLE, _FUSED)}
                 rows.append(FusedShare(name, count, total, exact, reported / total, wrong / max(1, reported)))

@@ -14,8 +14,8 @@ from pycocotools.cocoeval import COCOeval
 from plate_nets.evaluation.detection_metrics import (
     Detections,
     average_precision,
-    counted,
     found,
+    judged,
     match,
     mean_average_precision,
     precision_recall,
@@ -170,7 +170,7 @@ def test_a_box_in_an_ignored_region_is_neither_right_nor_wrong(
     region: tuple[float, float, float, float], kept: bool
 ) -> None:
     picture = Detections(boxes(OTHER, PLATE), scores(0.9, 0.5), boxes(PLATE), boxes(region))
-    np.testing.assert_array_equal(counted(picture), [kept, True])
+    np.testing.assert_array_equal(judged(picture)[1], [kept, True])
     assert average_precision([picture]) == pytest.approx(0.5 if kept else 1.0)
     assert found([picture], 0.5).all()
     values = detection_figures([picture], 0.5)
@@ -179,6 +179,6 @@ def test_a_box_in_an_ignored_region_is_neither_right_nor_wrong(
 
 def test_a_label_is_matched_before_a_region_and_a_region_matches_several_boxes() -> None:
     picture = Detections(boxes(PLATE, NEAR, NEAR), scores(0.9, 0.8, 0.7), boxes(PLATE), boxes(PLATE))
-    np.testing.assert_array_equal(counted(picture), [True, False, False])
+    np.testing.assert_array_equal(judged(picture)[1], [True, False, False])
     # at an overlap of 0.9, the two remaining boxes are entirely in the region
-    np.testing.assert_array_equal(counted(picture, 0.9), [True, False, False])
+    np.testing.assert_array_equal(judged(picture, 0.9)[1], [True, False, False])
