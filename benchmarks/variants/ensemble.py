@@ -7,15 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.variants.contract import ENSEMBLE_CROPS, ENSEMBLE_PLATES
-from plate_nets.common.errors import PlateError
 from plate_nets.contract import CROP_DIMS, ModelSpec
 from plate_nets.countries import main_scheme
 from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder
 from plate_nets.recognition.pipeline import join
 from plate_nets.recognition.quads import lines_of
 from plate_nets.triton.backend.recognition import pack
-from plate_nets.triton.backend.settings import read_settings, refuse_unknown
-from plate_nets.triton.backend.triton import Request, Response, Tensor, answer, model_args, start_fault, tensor
+from plate_nets.triton.backend.triton import Request, Response, Tensor, answer, starting, tensor
 
 
 class EnsembleCrops:
@@ -34,13 +32,8 @@ class EnsemblePlates:
     """Logits, boxes, scores and corners -> plates."""
 
     def __init__(self, args: Mapping[str, str]) -> None:
-        model = model_args(args)
-        try:
-            refuse_unknown(model.name, model.parameters, DecodingSettings)
-            settings = read_settings(DecodingSettings, model.name, model.parameters)
-            self._decoder = PlateDecoder(main_scheme(), settings)
-        except PlateError as error:
-            raise start_fault(error) from error
+        with starting(args, DecodingSettings) as model:
+            self._decoder = PlateDecoder(main_scheme(), model.settings(DecodingSettings))
 
     def answer(self, request: Request) -> Response:
         """One request -> its response; never raises."""

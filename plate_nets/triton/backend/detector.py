@@ -8,7 +8,6 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.common.errors import PlateError
 from plate_nets.contract import CORNERS, VEHICLE_ROWS, YOLO
 from plate_nets.networks.runtimes.networks import IR, load_network, network_folder
 from plate_nets.recognition.corners import CornerFinder
@@ -19,17 +18,8 @@ from plate_nets.recognition.reader import FrameLimits
 from plate_nets.triton.backend.cores import Cores
 from plate_nets.triton.backend.precision import chosen_precision
 from plate_nets.triton.backend.request_picture import frame_of, picture_of
-from plate_nets.triton.backend.settings import ModelArgs, NetworkSettings, read_settings, refuse_unknown
-from plate_nets.triton.backend.triton import (
-    Request,
-    Response,
-    Tensor,
-    answer,
-    check_tensors,
-    model_args,
-    start_fault,
-    tensor,
-)
+from plate_nets.triton.backend.settings import ModelArgs, NetworkSettings
+from plate_nets.triton.backend.triton import Request, Response, Tensor, answer, starting, tensor
 from plate_nets.triton.backend.watchdog import Watchdog, WatchdogSettings
 
 ASPECTS = ((720, 1280), (1080, 1920), (480, 640), (1000, 1500), (1280, 720), (640, 480))
@@ -41,23 +31,16 @@ class Detector:
     """Answers the requests of `yolo`."""
 
     def __init__(self, args: Mapping[str, str]) -> None:
-        model = model_args(args)
-        try:
-            check_tensors()
-            refuse_unknown(
-                model.name, model.parameters, FrameLimits, NetworkSettings, DetectionSettings, WatchdogSettings
-            )
-            self._limits = read_settings(FrameLimits, model.name, model.parameters)
-            detection = read_settings(DetectionSettings, model.name, model.parameters)
-            self._watchdog = Watchdog(read_settings(WatchdogSettings, model.name, model.parameters))
-            self._cores = Cores(model, read_settings(NetworkSettings, model.name, model.parameters))
+        with starting(args, FrameLimits, NetworkSettings, DetectionSettings, WatchdogSettings) as model:
+            self._limits = model.settings(FrameLimits)
+            detection = model.settings(DetectionSettings)
+            self._watchdog = Watchdog(model.settings(WatchdogSettings))
+            self._cores = Cores(model, model.settings(NetworkSettings))
             boxes, corners = (networks(model, name, self._cores.choices) for name in (YOLO.name, CORNERS.name))
             self._finders = {
                 threads: PlateFinder(PlateDetector(boxes[threads], detection), CornerFinder(corners[threads]))
                 for threads in self._cores.choices
             }
-        except PlateError as error:
-            raise start_fault(error) from error
         frames = {Letterbox(hw, detection.side_for(hw)).input_hw: hw for hw in reversed(ASPECTS)}
         for h, w in frames.values():
             for finder in self._finders.values():

@@ -9,15 +9,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from plate_nets.common.errors import ContractError, InputError, PlateError
+from plate_nets.common.errors import ContractError, InputError
 from plate_nets.contract import TensorSpec
 from plate_nets.networks.runtimes.networks import IR, TORCHSCRIPT
 from plate_nets.triton.backend.precision import chosen_precision
 from plate_nets.triton.backend.settings import (
     ModelArgs,
     TorchScriptSettings,
-    read_settings,
-    refuse_unknown,
     thread_count,
 )
 from plate_nets.triton.backend.triton import (
@@ -25,11 +23,9 @@ from plate_nets.triton.backend.triton import (
     Response,
     Tensor,
     answer,
-    check_tensors,
     error_response,
     find,
-    model_args,
-    start_fault,
+    starting,
 )
 from plate_nets.triton.backend.watchdog import Watchdog, WatchdogSettings
 
@@ -57,15 +53,10 @@ class TorchScriptModel:
     """Runs all requests of a batch in one forward pass on the instance's device."""
 
     def __init__(self, args: Mapping[str, str]) -> None:
-        model = model_args(args)
-        try:
-            check_tensors()
-            refuse_unknown(model.name, model.parameters, TorchScriptSettings, WatchdogSettings)
-            self._watchdog = Watchdog(read_settings(WatchdogSettings, model.name, model.parameters))
+        with starting(args, TorchScriptSettings, WatchdogSettings) as model:
+            self._watchdog = Watchdog(model.settings(WatchdogSettings))
             self._input, self._outputs = tensors(json.loads(args["model_config"]))
-            self._runtime = runtime(model, read_settings(TorchScriptSettings, model.name, model.parameters))
-        except PlateError as error:
-            raise start_fault(error) from error
+            self._runtime = runtime(model, model.settings(TorchScriptSettings))
 
     def execute(self, requests: Sequence[Request]) -> list[Response]:
         with self._watchdog.working():

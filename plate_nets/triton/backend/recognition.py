@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plate_nets.common.control_key import KEY_VARIABLE, probe_token
-from plate_nets.common.errors import PlateError
 from plate_nets.contract import (
     APPEARANCE,
     CHARACTERS,
@@ -36,7 +35,7 @@ from plate_nets.recognition.stages import Stages
 from plate_nets.recognition.vehicles import rows_of
 from plate_nets.triton.backend.metrics import RecognitionMetrics
 from plate_nets.triton.backend.request_picture import picture_of
-from plate_nets.triton.backend.settings import ModelArgs, SchemeSettings, read_settings, refuse_unknown
+from plate_nets.triton.backend.settings import ModelArgs, SchemeSettings
 from plate_nets.triton.backend.stages import RequestStages
 from plate_nets.triton.backend.triton import (
     Request,
@@ -44,11 +43,9 @@ from plate_nets.triton.backend.triton import (
     Tensor,
     answer,
     call,
-    check_tensors,
     from_dlpack,
-    model_args,
     parameters,
-    start_fault,
+    starting,
     tensor,
 )
 from plate_nets.triton.backend.watchdog import Watchdog, WatchdogSettings
@@ -86,18 +83,12 @@ class Recognition:
         args: Mapping[str, str],
         make_reader: Callable[[ModelArgs, SchemeDecoder], TensorReader] = bls_reader,
     ) -> None:
-        model = model_args(args)
-        try:
-            check_tensors()
-            refuse_unknown(model.name, model.parameters, SchemeSettings, DecodingSettings, WatchdogSettings)
-            self._watchdog = Watchdog(read_settings(WatchdogSettings, model.name, model.parameters))
-            settings = read_settings(SchemeSettings, model.name, model.parameters)
-            schemes = load_schemes(settings.scheme, Path(model.folder).parent)
+        with starting(args, SchemeSettings, DecodingSettings, WatchdogSettings) as model:
+            self._watchdog = Watchdog(model.settings(WatchdogSettings))
+            schemes = load_schemes(model.settings(SchemeSettings).scheme, Path(model.folder).parent)
             self._no_logits = np.zeros((0, min(scheme.classes for scheme in schemes), STEPS), np.float32)
-            decoder = SchemeDecoder(schemes, read_settings(DecodingSettings, model.name, model.parameters))
+            decoder = SchemeDecoder(schemes, model.settings(DecodingSettings))
             self._reader = make_reader(model, decoder)
-        except PlateError as error:
-            raise start_fault(error) from error
         self._metrics = RecognitionMetrics()
         key = os.environ.get(KEY_VARIABLE)
         self._probe_token = probe_token(key) if key else ""

@@ -57,6 +57,10 @@ class ModelArgs:
     file: str
     """Name of the model file, from ``default_model_filename``; empty if the config has none."""
 
+    def settings(self, kind: type[S]) -> S:
+        """The settings of this kind, see `read_settings`."""
+        return read_settings(kind, self.name, self.parameters)
+
 
 def read_settings(
     kind: type[S], model: str, parameters: Mapping[str, str], environ: Mapping[str, str] = os.environ

@@ -5,7 +5,8 @@ The API only exists inside Triton's stubs; tests replace it by `tests/fakes`.
 
 import json
 import traceback
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from plate_nets.common.error_codes import INTERNAL, ErrorAnswer, answer_for, find_answer, without_regions
 from plate_nets.common.errors import ContractError, InputError, PlateError, ServerError
 from plate_nets.contract import ModelSpec, TensorSpec
-from plate_nets.triton.backend.settings import ModelArgs
+from plate_nets.triton.backend.settings import ModelArgs, refuse_unknown
 
 
 class Tensor(Protocol):
@@ -67,6 +68,21 @@ Response = Any
 """A `pb_utils.InferenceResponse`."""
 
 
+@contextmanager
+def starting(args: Mapping[str, str], *kinds: type) -> Iterator[ModelArgs]:
+    """The instance that ``initialize`` starts in the block, whose config may have the fields of these settings.
+
+    An error of ours becomes the exception for ``initialize`` to raise, so that Triton's log shows one clear line.
+    """
+    model = model_args(args)
+    try:
+        check_tensors()
+        refuse_unknown(model.name, model.parameters, *kinds)
+        yield model
+    except PlateError as error:
+        raise pb_utils.TritonModelException(str(error)) from error
+
+
 def model_args(args: Mapping[str, str]) -> ModelArgs:
     """Parse the arguments of ``initialize``."""
     config = json.loads(args["model_config"])
@@ -96,12 +112,6 @@ def check_tensors() -> None:
             f"Triton's Python backend changes the bytes of arrays of NumPy {np.__version__}: install the version that "
             "it was built for; the embedded server needs a NumPy below 2"
         )
-
-
-def start_fault(error: PlateError) -> Exception:
-    """The exception for ``initialize`` to raise, so that Triton's log shows one clear line."""
-    fault: Exception = pb_utils.TritonModelException(str(error))
-    return fault
 
 
 def tensor(spec: TensorSpec, array: NDArray[Any]) -> Tensor:
