@@ -107,10 +107,7 @@ class EmbeddedTriton:
         self._packages = [Path(each).resolve() for each in packages]
         self._load = tuple(load)
         self._control: ModelControl = model_control
-        self._options = [
-            *restrictions(self.control_key),
-            *options,
-        ]
+        self._options = [*restrictions(self.control_key), *options]
         self._requested_ports = {"http": http_port, "grpc": grpc_port, "metrics": metrics_port}
         self._ports = dict(self._requested_ports)
         self._log_path = log

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -145,9 +145,9 @@ def triton_folder() -> Path:
     raise MissingExtra("embedded", "the embedded server", "nvidia-pytriton")
 
 
-def library_path(folders: Sequence[str | Path], environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+def library_path(folders: Sequence[str | Path]) -> dict[str, str]:
     """The variable with which the loader finds libraries in these folders first; nothing without folders."""
-    return {_LIBRARY_PATH: joined(*map(str, folders), environ.get(_LIBRARY_PATH, ""))} if folders else {}
+    return {_LIBRARY_PATH: joined(*map(str, folders), os.environ.get(_LIBRARY_PATH, ""))} if folders else {}
 
 
 def joined(*folders: str) -> str:
