@@ -7,7 +7,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from pydantic.alias_generators import to_pascal
 
 from plate_nets.common.errors import InputError
-from plate_nets.web.faults import invalid
+from plate_nets.web.faults import invalid_body
 from plate_nets.web.reports import Report, moment
 
 SOURCE = "dahua"
@@ -58,7 +58,7 @@ def report_of(post: bytes) -> Report:
     try:
         picture = _Tollgate.model_validate_json(post).picture
     except ValidationError as error:
-        raise invalid([{**each, "loc": ("body", *each["loc"])} for each in error.errors()]) from error
+        raise invalid_body(error) from error
     stored = max((picture.normal_pic, picture.vehicle_pic, picture.cutout_pic), key=lambda each: len(each.content))
     taken = picture.snap_info.accurate_time or picture.snap_info.snap_time
     try:

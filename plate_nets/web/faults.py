@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from pydantic import ValidationError
 from starlette.responses import JSONResponse
 
 from plate_nets.common.error_codes import NOT_ALLOWED, OURS, WEB, ErrorAnswer, answer_for
@@ -48,6 +49,11 @@ def invalid(faults: Sequence[Any]) -> InputError:
     """What pydantic found in a request -> the first of it, in one line."""
     where = faults[0]["loc"] if faults[0]["loc"][0] == "body" else faults[0]["loc"][1:]
     return InputError(": ".join([*map(str, where), faults[0]["msg"]]))
+
+
+def invalid_body(error: ValidationError) -> InputError:
+    """What pydantic found in a body that it read itself -> the first of it, in one line."""
+    return invalid([{**each, "loc": ("body", *each["loc"])} for each in error.errors()])
 
 
 def error_response(error: Exception) -> JSONResponse:

@@ -16,7 +16,7 @@ import cv2
 import numpy as np
 
 from plate_nets.common.errors import PlateError, ServerOverloaded
-from plate_nets.countries import PlateScheme, default_plates
+from plate_nets.countries import PlateScheme
 from plate_nets.recognition.ctc import format_texts, log_softmax
 from plate_nets.recognition.decoding import DecodingSettings
 from plate_nets.recognition.images import check_image, decode_image
@@ -103,23 +103,20 @@ class PictureReader:
     def __init__(
         self,
         reader: VehicleReader,
-        limits: FrameLimits = FrameLimits(),
-        workers: int = 4,
-        waiting: int = 64,
-        scheme: PlateScheme | None = None,
+        limits: FrameLimits,
+        workers: int,
+        waiting: int,
+        scheme: PlateScheme,
     ) -> None:
         self.reader = reader
         self._read = staged(reader)
         self._limits = limits
-        self.scheme = scheme or default_plates()
+        self.scheme = scheme
         self._limit = workers + waiting
-        self._unfinished = 0
+        self.unfinished = 0
+        """Pictures in progress or waiting."""
         self._threads = ThreadPoolExecutor(workers, "picture")
         self._decoders = ThreadPoolExecutor(workers, "decoder")
-
-    @property
-    def unfinished(self) -> int:
-        return self._unfinished
 
     def close(self) -> None:
         """End the threads; waiting pictures are dropped."""
@@ -141,12 +138,12 @@ class PictureReader:
         Raises:
             ServerOverloaded: too many are waiting.
         """
-        if self._unfinished + len(uploads) > self._limit:
+        if self.unfinished + len(uploads) > self._limit:
             raise ServerOverloaded(
-                f"pictures: {self._unfinished} of at most {self._limit} are being read or waiting; try again later"
+                f"pictures: {self.unfinished} of at most {self._limit} are being read or waiting; try again later"
             )
         loop = asyncio.get_running_loop()
-        self._unfinished += len(uploads)
+        self.unfinished += len(uploads)
         describe = partial(self.describe, crops=crops, sure=sure, vehicles=vehicles, regions=regions)
         waiting = [loop.run_in_executor(self._threads, describe, upload) for upload in uploads]
         for each in waiting:
@@ -154,7 +151,7 @@ class PictureReader:
         return list(await asyncio.gather(*waiting))
 
     def _leave(self, _: object) -> None:
-        self._unfinished -= 1
+        self.unfinished -= 1
 
     def describe(
         self,

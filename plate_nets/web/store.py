@@ -218,8 +218,7 @@ class EventStore:
 
     def last_sequence(self) -> int:
         with self._reader() as database:
-            ((last,),) = database.execute("SELECT coalesce(max(sequence), 0) FROM events")
-        return int(last)
+            return _last_sequence(database)
 
     def cameras(self) -> list[str]:
         """The cameras that have events, found by one index jump per camera."""
@@ -329,8 +328,7 @@ class EventStore:
 
     def _learn(self, database: sqlite3.Connection) -> None:
         """Add the texts that came since the last call."""
-        ((last,),) = database.execute("SELECT coalesce(max(sequence), 0) FROM events")
-        since = self._similar_up_to
+        since, last = self._similar_up_to, _last_sequence(database)
         if last > since:
             # Without a bound, SQLite walks the index of plates, far faster than the table
             bound = "WHERE sequence > ?" if since else "WHERE ? = 0"
@@ -339,3 +337,8 @@ class EventStore:
                 plates += database.execute("SELECT plate FROM corrections")
             self._similar.add([plate for (plate,) in plates])
             self._similar_up_to = last
+
+
+def _last_sequence(database: sqlite3.Connection) -> int:
+    ((last,),) = database.execute("SELECT coalesce(max(sequence), 0) FROM events")
+    return int(last)

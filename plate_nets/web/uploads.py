@@ -14,7 +14,6 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import IO, TypeVar
 
-from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ValidationError
 from starlette.datastructures import FormData, UploadFile
 from starlette.requests import ClientDisconnect, Request
@@ -22,6 +21,7 @@ from starlette.types import Message, Receive
 
 from plate_nets.common.contexts import Closing
 from plate_nets.common.errors import DeadlineExceeded, InputError, InputTooLarge, ServerOverloaded
+from plate_nets.web.faults import invalid_body
 from plate_nets.web.forms import read_form
 from plate_nets.web.settings import WebSettings
 
@@ -127,9 +127,7 @@ class Uploads:
         try:
             return model.model_validate_json(await self.text(request))
         except ValidationError as error:
-            raise RequestValidationError(
-                [{**each, "loc": ("body", *each["loc"])} for each in error.errors()]
-            ) from error
+            raise invalid_body(error) from error
 
     @asynccontextmanager
     async def picture(self, request: Request) -> AsyncIterator[Upload]:
