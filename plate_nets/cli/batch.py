@@ -2,9 +2,8 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.console import Console
@@ -25,11 +24,6 @@ if TYPE_CHECKING:
 INCOMPLETE = 1
 
 
-class Engine(StrEnum):
-    local = "local"
-    ray = "ray"
-
-
 def batch(
     source: Annotated[
         str,
@@ -41,8 +35,8 @@ def batch(
         str, typer.Option(help="Folder for the result, also in an object store. Continues with what is there.")
     ],
     engine: Annotated[
-        Engine, typer.Option(help="What runs the workers: processes on this machine, or Ray.")
-    ] = Engine.local,
+        Literal["local", "ray"], typer.Option(help="What runs the workers: processes on this machine, or Ray.")
+    ] = "local",
     workers: Annotated[int, typer.Option(help="How many readers run side by side; 0: one per core.", min=0)] = 0,
     ray_address: Annotated[str | None, typer.Option(help="Address of a running Ray cluster, such as auto.")] = None,
     url: Urls = None,
@@ -88,7 +82,7 @@ def batch(
         threads = max(1, cores // workers)
         reader = ReaderSettings(tuple(url or ()), protocol, timeout, scheme, threads, sure, vehicles, **settings)
         run = partial(local, workers=workers)
-        if engine is Engine.ray:
+        if engine == "ray":
             run = partial(on_ray, workers=workers, address=ray_address)
         note = _read(source, column, folder, reader, shard_size, own, run)
     counts = verify(folder, own)

@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -17,12 +16,6 @@ from plate_nets.countries import DEFAULT_SCHEMES, MAIN_SCHEME, PlateScheme, join
 from plate_nets.networks.runtimes.networks import Networks, Runtime
 from plate_nets.recognition.decoding import DecodingSettings
 
-
-class BoxSource(StrEnum):
-    given = "given"
-    detected = "detected"
-
-
 CURVES_FROM = 0.01
 """Minimum score of the boxes for precision and recall curves."""
 
@@ -30,8 +23,9 @@ CURVES_FROM = 0.01
 def evaluate(
     dataset: Annotated[Path | None, typer.Argument(help="Folder with images/ and labels.csv.")] = None,
     boxes: Annotated[
-        BoxSource, typer.Option(help="Which boxes to read: the labelled ones, or those that the detector finds.")
-    ] = BoxSource.given,
+        Literal["given", "detected"],
+        typer.Option(help="Which boxes to read: the labelled ones, or those that the detector finds."),
+    ] = "given",
     json_file: Annotated[
         Path | None, typer.Option("--json", help="Write the figures to this file; - for standard output.")
     ] = None,
@@ -133,7 +127,7 @@ def evaluate(
         free_pictures,
         reader,
         Judging(joined(schemes), sure, settings.score_threshold),
-        detected=boxes is BoxSource.detected,
+        detected=boxes == "detected",
         strict=strict,
         json_file=json_file,
         worst=worst,

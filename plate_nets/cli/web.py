@@ -183,7 +183,7 @@ def open_sources(
     events: Path | None,
     pictures: Path | None,
     watch_lists: Sequence[Path],
-    sure: float | None = None,
+    sure: float | None,
 ) -> "Sources":
     """Open what the page shows besides uploads; cameras without an event store get their own."""
     from plate_nets.web.cameras import CameraRoom
