@@ -5,9 +5,10 @@ import json
 import logging
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from filelock import ReadWriteLock, Timeout
 
@@ -64,17 +65,7 @@ def begin(
     }  # fmt: skip
     while MANIFEST not in (names := out.names()) and part.number:
         time.sleep(_CHECK_INTERVAL)
-    manifest = None
-    if MANIFEST in names:
-        manifest = read_manifest(out)
-        for key, value in expected.items():
-            if (stored := getattr(manifest, key)) != value:
-                raise BatchError(
-                    f"{out.address}: holds a batch with {key} {stored!r}, this run has {value!r}; "
-                    "expected the same, or another folder"
-                )
-    elif any(name.endswith(".parquet") and not name.startswith("_") for name in names):
-        raise BatchError(f"{out.address}: holds other Parquet files; choose an empty folder")
+    manifest = _begun(out, names, expected)
     begun = manifest.shards if manifest else 0
     photos = unlisted(source, out, begun) if part.number == 0 else ()
     if manifest is not None and part.parts > 1:
@@ -88,6 +79,22 @@ def begin(
     if manifest is None:
         raise BatchError(f"{address}: contains no photo; check the address and the names of the files")
     return Job(source, out, reader, manifest)
+
+
+def _begun(out: Folder, names: Collection[str], expected: Mapping[str, Any]) -> Manifest | None:
+    """The batch in a folder with files of these names, if there is one. Raises BatchError if it is not as expected."""
+    if MANIFEST not in names:
+        if any(name.endswith(".parquet") and not name.startswith("_") for name in names):
+            raise BatchError(f"{out.address}: holds other Parquet files; choose an empty folder")
+        return None
+    manifest = read_manifest(out)
+    for key, value in expected.items():
+        if (stored := getattr(manifest, key)) != value:
+            raise BatchError(
+                f"{out.address}: holds a batch with {key} {stored!r}, this run has {value!r}; "
+                "expected the same, or another folder"
+            )
+    return manifest
 
 
 @contextmanager

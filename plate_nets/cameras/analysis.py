@@ -104,21 +104,7 @@ class Analysis:
         self._newest: float | None = None
         self._sink_fault: str | None = None
         self._stop = threading.Event()
-        start = camera.start.timestamp() if camera.start else None
-        decoding = DecodingSettings(
-            silence=camera.silence,
-            hardware=camera.hardware,
-            deinterlace=camera.deinterlace,
-            fields=camera.target_fps is None,
-            aspect=camera.shape,
-        )
-        capturing = CaptureSettings(camera.target_fps, start, decoding)
-        small = camera.detect_address
-        self._capture = (
-            TwoStreams(camera.address, small, capturing, notice)
-            if small
-            else Capture(camera.address, capturing, notice)
-        )
+        self._capture = _capture_of(camera, notice)
         self._reading = FrameReading(camera, settings, reader, self._capture.handover, notice, self._stop)
         self._alarms = (
             CameraAlarms(camera.id, camera.onvif, self.asked.ask, notice, self._stop) if camera.onvif else None
@@ -303,3 +289,19 @@ class Analysis:
     def _finish(self) -> None:
         if self._cars is not None:
             self._emit(self._cars.finish())
+
+
+def _capture_of(camera: CameraSettings, notice: Callable[[str], None]) -> Capture:
+    """What reads the pictures of a camera: of its only stream, or of a large and a small one."""
+    decoding = DecodingSettings(
+        silence=camera.silence,
+        hardware=camera.hardware,
+        deinterlace=camera.deinterlace,
+        fields=camera.target_fps is None,
+        aspect=camera.shape,
+    )
+    settings = CaptureSettings(camera.target_fps, camera.start.timestamp() if camera.start else None, decoding)
+    small = camera.detect_address
+    if small:
+        return TwoStreams(camera.address, small, settings, notice)
+    return Capture(camera.address, settings, notice)
