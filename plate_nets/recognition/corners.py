@@ -11,7 +11,6 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.common.errors import InputError
 from plate_nets.recognition.geometry import normalized
 from plate_nets.recognition.quads import Quad, Quads
 from plate_nets.recognition.rectification import (
@@ -56,17 +55,6 @@ class CornerSettings:
     largest_error: float = 0.12
     settled: float = 0.06
     convincing: float = 0.085
-
-    def __post_init__(self) -> None:
-        for name, valid, expected in (
-            ("looks", self.looks >= 1, "1 or more"),
-            ("chunk", self.chunk >= 1, "1 or more"),
-            ("largest_error", self.largest_error > 0, "above 0"),
-            ("settled", self.settled >= 0, "0 or more"),
-            ("convincing", self.convincing >= 0, "0 or more"),
-        ):
-            if not valid:
-                raise InputError(f"corner settings: {name}: expected {expected}, got {getattr(self, name)}")
 
 
 @dataclass(frozen=True)

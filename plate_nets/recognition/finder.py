@@ -13,7 +13,7 @@ from plate_nets.recognition.geometry import clip, crop_plates
 from plate_nets.recognition.overlap import inside, iou, stacked
 from plate_nets.recognition.quads import Quads, cut_at_one_end, lines_of
 from plate_nets.recognition.reader import Focus
-from plate_nets.recognition.rectification import RectificationSettings, box_quads, crop_rectified, quad_boxes
+from plate_nets.recognition.rectification import box_quads, crop_rectified, quad_boxes
 from plate_nets.recognition.stages import Stages
 from plate_nets.recognition.vehicles import rows_of
 from plate_nets.types import Boxes, Crops, Frame, Lines, PlateCrops, Scores, VehicleRows
@@ -47,15 +47,9 @@ class FoundPlates(NamedTuple):
 class PlateFinder:
     """Finds the plates of a frame and crops them from its own pixels."""
 
-    def __init__(
-        self,
-        detector: PlateDetector,
-        corners: CornerFinder,
-        rectification: RectificationSettings = RectificationSettings(),
-    ) -> None:
+    def __init__(self, detector: PlateDetector, corners: CornerFinder) -> None:
         self.detector = detector
         self.corners = corners
-        self.rectification = rectification
 
     def find(
         self, frame: Frame, stages: Stages = nullcontext, vehicles: bool = False
@@ -144,7 +138,7 @@ class PlateFinder:
         margin = self.detector.settings.crop_margin
 
         def crop(rows: NDArray[np.bool_], lines: Lines) -> Crops:
-            return crop_rectified(frame, quads[rows], boxes[rows], lines[rows], margin, self.rectification)
+            return crop_rectified(frame, quads[rows], boxes[rows], lines[rows], margin)
 
         lines = lines_of(quads)
         upright = crop_plates(frame, boxes, margin)

@@ -12,7 +12,6 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.common.errors import InputError
 from plate_nets.recognition.geometry import GREY, crop_plates, normalized
 from plate_nets.recognition.quads import LEAST_ASPECT, Quad, Quads, quad_size
 from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, Boxes, Crops, Frame, Lines
@@ -55,20 +54,6 @@ class RectificationSettings:
     least_height: float = 4.0
     least_aspect: float = LEAST_ASPECT
     largest_aspect: float = 12.0
-
-    def __post_init__(self) -> None:
-        for name, valid, expected in (
-            ("margin_x", 0 <= self.margin_x <= 1, "0 to 1"),
-            ("margin_y", 0 <= self.margin_y <= 1, "0 to 1"),
-            ("line_margin_x", 0 <= self.line_margin_x <= 1, "0 to 1"),
-            ("line_margin_y", 0 <= self.line_margin_y <= 1, "0 to 1"),
-            ("line_inset", 0 <= self.line_inset <= 0.5, "0 to 0.5"),
-            ("line_overlap", 0 <= self.line_overlap <= 0.5, "0 to 0.5"),
-            ("least_height", self.least_height > 0, "above 0"),
-            ("least_aspect", 0 < self.least_aspect < self.largest_aspect, "above 0, below largest_aspect"),
-        ):
-            if not valid:
-                raise InputError(f"rectification settings: {name}: expected {expected}, got {getattr(self, name)}")
 
 
 def box_quads(boxes: Boxes) -> Quads:

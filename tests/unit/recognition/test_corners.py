@@ -7,7 +7,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plate_nets.common.errors import InputError
 from plate_nets.networks.corners import CornerNet
 from plate_nets.recognition.corners import (
     CornerFinder,
@@ -196,15 +195,6 @@ def test_no_plates_give_no_crops() -> None:
     quads = box_quads(nothing)
     assert lines_of(quads).shape == (0,)
     assert crop_rectified(gradient(), quads, nothing, lines_of(quads), 0.1).shape == (0, 3, 24, 94)
-
-
-def test_settings_are_checked() -> None:
-    with pytest.raises(InputError, match="margin_x: expected 0 to 1, got -1"):
-        RectificationSettings(margin_x=-1)
-    with pytest.raises(InputError, match="settled: expected 0 or more, got -1"):
-        CornerSettings(settled=-1)
-    with pytest.raises(InputError, match="looks: expected 1 or more, got 0"):
-        CornerSettings(looks=0)
 
 
 @settings(max_examples=60, deadline=None)

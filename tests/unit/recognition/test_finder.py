@@ -15,7 +15,7 @@ from plate_nets.recognition.finder import PlateFinder
 from plate_nets.recognition.geometry import normalized
 from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.reader import Focus
-from plate_nets.recognition.rectification import straighten
+from plate_nets.recognition.rectification import RectificationSettings, straighten
 from plate_nets.types import Box, Frame, Plate
 from tests.frames import Placed, compose, overlap
 from tests.vehicles import bus_reader
@@ -184,7 +184,7 @@ def test_plates_with_the_shape_of_two_lines_are_also_cut_as_one() -> None:
     crops, corners, as_one, upright = finder.cut(frame, np.array([[5, 5, 105, 30], [50, 40, 90, 60]], np.float32))
     none = finder.cut(frame, np.array([[5, 5, 105, 30]], np.float32)).as_one
     assert (len(crops), len(corners), len(as_one), len(upright), len(none)) == (2, 2, 1, 2, 0)
-    straight = straighten(frame, corners[1].reshape(4, 2), 1, finder.rectification)
+    straight = straighten(frame, corners[1].reshape(4, 2), 1, RectificationSettings())
     np.testing.assert_array_equal(as_one, normalized([straight]))
     assert (as_one[0] != crops[1]).any()
 
