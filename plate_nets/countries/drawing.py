@@ -155,7 +155,7 @@ def _read(table: Table, parts: Sequence[int]) -> PlateDrawing:
     small = tuple(map(_small, table.tables("small")))
     stars: tuple[tuple[float, float, float], ...] = ()
     for strip in table.tables("strips"):  # the country's field: a band, letters and, in the EU, stars
-        left, wide = (strip.number(key, 0, width, "mm") for key in ("left", "width"))
+        left, wide = (strip.number(key, width, "mm") for key in ("left", "width"))
         centre = left + wide / 2
         colour = _colour(strip, "colour") if "colour" in strip.values else _BLUE
         bands += (Band((left, 0, left + wide, height), colour),)
@@ -175,14 +175,14 @@ def _read(table: Table, parts: Sequence[int]) -> PlateDrawing:
         rows,
         lines,
         twins,
-        table.number("divider", 0, width, "mm") if "divider" in table.values else None,
+        table.number("divider", width, "mm") if "divider" in table.values else None,
         bands,
         small,
         _flag(table.table("flag")) if "flag" in table.values else None,
         tuple(map(_disc, table.tables("discs"))),
         stars,
         tuple(map(_look, table.tables("looks"))),
-        table.number("share", 0, 1000, "a number of 0 or more") if "share" in table.values else 1.0,
+        table.number("share", 1000, "a number of 0 or more") if "share" in table.values else 1.0,
     )
     table.done()
     return drawing
@@ -212,7 +212,7 @@ def _flag(table: Table) -> tuple[Area, tuple[Colour, ...]]:
 
 
 def _mm(table: Table, *keys: str) -> tuple[float, ...]:
-    return tuple(table.number(key, 0, _LARGEST, "mm") for key in keys)
+    return tuple(table.number(key, _LARGEST, "mm") for key in keys)
 
 
 def _row(table: Table) -> Row:

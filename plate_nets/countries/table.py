@@ -51,17 +51,17 @@ class Table:
                 raise self.error(key, expected, repr(value))
         return tuple(values)
 
-    def number(self, key: str, lowest: float, highest: float, expected: str) -> float:
-        """A number within limits."""
+    def number(self, key: str, highest: float, expected: str) -> float:
+        """A number from 0 on, within a limit."""
         self._taken.add(key)
         value: Any = self.values.get(key)
-        if type(value) not in (int, float) or not lowest <= value <= highest:
+        if type(value) not in (int, float) or not 0 <= value <= highest:
             raise self.error(key, expected, "none" if value is None else repr(value))
         return float(value)
 
     def share(self, key: str) -> float:
         """A number from 0 to 1."""
-        return self.number(key, 0, 1, "a share of 0 to 1")
+        return self.number(key, 1, "a share of 0 to 1")
 
     def numbers(self, key: str, count: int, expected: str) -> tuple[float, ...]:
         """A list of ``count`` numbers."""
