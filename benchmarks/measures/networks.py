@@ -16,7 +16,7 @@ from plate_nets.contract import YOLO
 from plate_nets.countries import main_scheme
 from plate_nets.networks.registry import NETWORKS
 from plate_nets.networks.runtimes.networks import PACKAGE, default_repository, first_versions, network_folder
-from plate_nets.networks.runtimes.openvino import compile_torch
+from plate_nets.networks.runtimes.openvino import compile_model, infer
 from plate_nets.triton.backend.settings import NetworkSettings, thread_count
 
 _FRAMES = ((1, 3, 384, 640),)
@@ -64,14 +64,23 @@ def _forms(name: str, given: Tensor, threads: int) -> Iterator[tuple[str, Run]]:
         frozen = torch.jit.freeze(torch.jit.trace(last, given, check_trace=False))  # type: ignore[no-untyped-call]
         yield "traced, frozen, channels-last", lambda rows: frozen(rows.contiguous(memory_format=torch.channels_last))
     if given.device.type == "cpu":
-        run = compile_torch(network, given.shape[1:], threads)
-        yield "OpenVINO", lambda rows: torch.from_numpy(run(rows.numpy()))
+        yield "OpenVINO", _on_openvino(network, given.shape[1:], threads)
     folder = network_folder(first_versions(default_repository())[NETWORKS[name].model.name], name)
     if (folder / PACKAGE).is_file():
         from plate_nets.networks.conversion import aoti_package  # needs a compiler
 
         if given.device.type == aoti_package.DEVICE.type:
             yield "AOTInductor", aoti_package.load(folder)
+
+
+def _on_openvino(network: torch.nn.Module, dims: tuple[int, ...], threads: int) -> Run:
+    """A torch network in OpenVINO, for rows (N, *dims)."""
+    import openvino  # after our package, which keeps it from reporting home
+
+    with _quiet():
+        model = openvino.convert_model(network, example_input=torch.zeros(1, *dims), input=[(-1, *dims)])
+    request = compile_model(model, threads, "float32").create_infer_request()
+    return lambda rows: torch.from_numpy(infer(request, rows.numpy(), type(network).__name__)[0])
 
 
 def _compare(name: str, device: str, given: Tensor, forms: dict[str, Run], seconds: float) -> list[dict[str, Any]]:

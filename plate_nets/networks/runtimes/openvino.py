@@ -16,7 +16,6 @@ from plate_nets.networks.runtimes.room import LITTLE_MEMORY
 
 if TYPE_CHECKING:
     import openvino
-    from torch import nn
 
 Network = Callable[[NDArray[np.float32]], NDArray[np.float32]]
 
@@ -70,26 +69,6 @@ def read_ir(path: Path, precision: Precision = "float32") -> "openvino.Model":
     if precision in INT8:
         quantize(model)
     return model
-
-
-def compile_torch(network: "nn.Module", dims: tuple[int, ...], threads: int) -> Network:
-    """A torch network, eager or TorchScript -> a function of arrays (N, *dims) in float32, for any N above 0.
-
-    Raises:
-        WeightsError: OpenVINO cannot convert one of its operations.
-    """
-    import warnings
-
-    import openvino
-    import torch
-
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # from torch's tracing
-            model = openvino.convert_model(network, example_input=torch.zeros(1, *dims), input=[(-1, *dims)])
-    except openvino.frontend.OpConversionFailure as error:
-        raise WeightsError(f"OpenVINO cannot run {type(network).__name__}: {error}") from error
-    return _call(compile_model(model, threads, "float32"), type(network).__name__)
 
 
 def compile_model(model: "openvino.Model", threads: int, precision: Precision) -> "openvino.CompiledModel":
