@@ -18,7 +18,7 @@ from queue import SimpleQueue
 from typing import Any
 
 from plate_nets.common.errors import ContractError, InputError
-from plate_nets.events.sinks.sqlite import EVENT_STORE
+from plate_nets.events.sinks.sqlite import EVENT_STORE, last_sequence
 from plate_nets.events.sinks.sqlite_file import SqliteFile, reason
 from plate_nets.web.crossings import LineHour, create_crossings
 from plate_nets.web.event_filter import WILD, Condition, EventFilter, pattern
@@ -218,7 +218,7 @@ class EventStore:
 
     def last_sequence(self) -> int:
         with self._reader() as database:
-            return _last_sequence(database)
+            return last_sequence(database)
 
     def cameras(self) -> list[str]:
         """The cameras that have events, found by one index jump per camera."""
@@ -328,7 +328,7 @@ class EventStore:
 
     def _learn(self, database: sqlite3.Connection) -> None:
         """Add the texts that came since the last call."""
-        since, last = self._similar_up_to, _last_sequence(database)
+        since, last = self._similar_up_to, last_sequence(database)
         if last > since:
             # Without a bound, SQLite walks the index of plates, far faster than the table
             bound = "WHERE sequence > ?" if since else "WHERE ? = 0"
@@ -337,8 +337,3 @@ class EventStore:
                 plates += database.execute("SELECT plate FROM corrections")
             self._similar.add([plate for (plate,) in plates])
             self._similar_up_to = last
-
-
-def _last_sequence(database: sqlite3.Connection) -> int:
-    ((last,),) = database.execute("SELECT coalesce(max(sequence), 0) FROM events")
-    return int(last)

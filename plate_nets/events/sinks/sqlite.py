@@ -87,8 +87,7 @@ class SqliteSink(Sink):
     def _write(self, database: sqlite3.Connection, records: Sequence[Record]) -> None:
         with database:
             database.execute("BEGIN IMMEDIATE")
-            ((last,),) = database.execute("SELECT coalesce(max(sequence), 0) FROM events")
-            first = max(last + 1, time.time_ns() // 1000)
+            first = max(last_sequence(database) + 1, time.time_ns() // 1000)
             database.executemany(
                 "INSERT INTO events VALUES (:id, :revision, :sequence, :stage, :camera_id, :timestamp, :plate,"
                 " :reading, :score, :lists, :document) ON CONFLICT (id) DO UPDATE SET"
@@ -111,6 +110,12 @@ class SqliteSink(Sink):
     def close(self) -> None:
         if self._file is not None:
             self._file.close()
+
+
+def last_sequence(database: sqlite3.Connection) -> int:
+    """The number of the newest change in a store; 0 without any."""
+    ((last,),) = database.execute("SELECT coalesce(max(sequence), 0) FROM events")
+    return int(last)
 
 
 def _row(record: Record) -> dict[str, object]:
