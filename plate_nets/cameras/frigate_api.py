@@ -19,6 +19,8 @@ _LONGEST = 100
 class FrigateApi(Closing):
     """Frigate's HTTP API, from version 0.16 on; an earlier one knows no license plates.
 
+    All methods raise ServerUnavailable if it does not answer, or not now.
+
     Args:
         url: such as ``http://frigate:5000``; a user and password in it are sent as basic authentication.
         timeout: seconds for each step of a request.
@@ -35,11 +37,7 @@ class FrigateApi(Closing):
         self._client.close()
 
     def snapshot(self, event: str) -> bytes | None:
-        """The id of an event -> the whole frame of its best moment, as a JPEG; None if there is none.
-
-        Raises:
-            ServerUnavailable: it does not answer, or not now.
-        """
+        """The id of an event -> the whole frame of its best moment, as a JPEG; None if there is none."""
         shown = {"crop": 0, "bbox": 0, "timestamp": 0, "quality": 95}
         answer = self._ask("GET", _of_event(event, "snapshot.jpg"), params=shown)
         return None if answer is None else answer.content
@@ -68,20 +66,12 @@ class FrigateApi(Closing):
         return (h, w) if h > 0 and w > 0 else None
 
     def set_plate(self, event: str, text: str, score: float) -> bool:
-        """Set the recognized license plate of an event -> whether Frigate knows the event, and license plates.
-
-        Raises:
-            ServerUnavailable: it does not answer, or not now.
-        """
+        """Set the recognized license plate of an event -> whether Frigate knows the event, and license plates."""
         body = {"recognizedLicensePlate": text, "recognizedLicensePlateScore": score}
         return self._ask("POST", _of_event(event, "recognized_license_plate"), json=body) is not None
 
     def set_sub_label(self, event: str, text: str, score: float) -> bool:
-        """Set the sub label of an event -> whether Frigate knows the event.
-
-        Raises:
-            ServerUnavailable: it does not answer, or not now.
-        """
+        """Set the sub label of an event -> whether Frigate knows the event."""
         body = {"subLabel": text[:_LONGEST], "subLabelScore": score}
         return self._ask("POST", _of_event(event, "sub_label"), json=body) is not None
 

@@ -40,6 +40,8 @@ class Outbox:
     A damaged file is renamed, and whatever is readable in it goes into a new one; so does everything in a file that
     was moved or deleted. Sinks may then get records again.
 
+    Methods raise SinkError if the file cannot be read or written now; what is in it stays, and is offered again.
+
     Args:
         path: of the SQLite file; its write-ahead log and a lock lie beside it.
         sinks: names of the sinks that take from it. A sink of an earlier run that is not listed is no longer waited
@@ -86,11 +88,7 @@ class Outbox:
             raise InputError(f"outbox {path}: {reason(error)}") from error
 
     def append(self, event: PlateEvent) -> None:
-        """Store an event on disk.
-
-        Raises:
-            SinkError: it cannot be written; earlier events stay.
-        """
+        """Store an event on disk."""
         row = (
             event.id,
             event.revision,
@@ -113,11 +111,7 @@ class Outbox:
             self._changed.notify_all()
 
     def waiting(self, sink: str, limit: int, *, matches_only: bool = False, finals_only: bool = False) -> list[Record]:
-        """The next records for a sink that it has not taken, oldest first, filtered as given.
-
-        Raises:
-            SinkError: the file cannot be read now.
-        """
+        """The next records for a sink that it has not taken, oldest first, filtered as given."""
 
         def read(database: sqlite3.Connection) -> list[Record]:
             rows = database.execute(
@@ -136,28 +130,16 @@ class Outbox:
         return self._work(read)
 
     def acknowledge(self, sink: str, sequence: int) -> None:
-        """Note that a sink has all records up to this one.
-
-        Raises:
-            SinkError: that cannot be written; they will be offered again.
-        """
+        """Note that a sink has all records up to this one."""
         self._work(lambda database: self._move(database, sink, str(sequence)))
 
     def backlog(self, sink: str) -> int:
-        """The number of records that a sink has not taken, including filtered ones.
-
-        Raises:
-            SinkError: the file cannot be read now.
-        """
+        """The number of records that a sink has not taken, including filtered ones."""
         count = "SELECT count(*) FROM records WHERE sequence > (SELECT sequence FROM cursors WHERE sink = ?)"
         return self._work(lambda database: int(database.execute(count, (sink,)).fetchone()[0]))
 
     def dropped(self, sink: str) -> int:
-        """The number of records that a sink has lost since the file was created, because the outbox was full.
-
-        Raises:
-            SinkError: the file cannot be read now.
-        """
+        """The number of records that a sink has lost since the file was created, because the outbox was full."""
         count = "SELECT dropped FROM cursors WHERE sink = ?"
         return self._work(lambda database: int(database.execute(count, (sink,)).fetchone()[0]))
 
@@ -166,11 +148,7 @@ class Outbox:
         return _SinkNotes(self, sink)
 
     def wait(self, sink: str, seconds: float, stop: Callable[[], bool]) -> None:
-        """Wait until there is something for a sink, the seconds are over, or ``stop`` returns True after `wake`.
-
-        Raises:
-            SinkError: the file cannot be read now.
-        """
+        """Wait until there is something for a sink, the seconds are over, or ``stop`` returns True after `wake`."""
         with self._changed:
             self._changed.wait_for(lambda: stop() or self.backlog(sink), seconds)
 
