@@ -5,7 +5,7 @@ Signatures that use these names need no further comment.
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, NamedTuple, TypeVar, get_args
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -166,7 +166,6 @@ class Vehicle:
 
 
 Reason = Literal["too_low", "cut_off", "dark", "glare", "blurred", "hidden", "script_unknown", "no_format", "unsure"]
-REASONS: tuple[Reason, ...] = get_args(Reason)
 """Why a plate has no text, in the order of asking: an earlier one explains the later ones."""
 REASON_UNITS: dict[Reason, str] = {
     "too_low": "px",
@@ -181,7 +180,7 @@ REASON_UNITS: dict[Reason, str] = {
 
 @dataclass(frozen=True)
 class Unread:
-    """Why a plate has no text: one of `REASONS`, and the number that decided (docs/reference/events.md)."""
+    """Why a plate has no text: one of `Reason`, and the number that decided (docs/reference/events.md)."""
 
     reason: Reason
     number: float

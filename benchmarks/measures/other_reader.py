@@ -19,6 +19,10 @@ REGIONS = (
 class OtherReader(OnnxReader):
     """A reader of fast-plate-ocr that also gives regions."""
 
+    def read(self, crops: NDArray[np.uint8]) -> list[str]:
+        """Crops -> texts; it cannot report that it is uncertain."""
+        return [text for text, _ in self.rated(crops)]
+
     def regions(self, crops: NDArray[np.uint8]) -> list[tuple[str, float]]:
         """Crops -> the country of each, empty if unknown, and its probability, 0..1."""
         (regions, *_) = self._session.run(["region"], {self._input: crops})

@@ -116,10 +116,6 @@ class OnnxReader:
             crop[:] = cv2.cvtColor(part, cv2.COLOR_BGR2GRAY)[..., None] if grey else part[..., ::-1]
         return crops
 
-    def read(self, crops: NDArray[np.uint8]) -> list[str]:
-        """Crops -> texts; it cannot report that it is uncertain."""
-        return [text for text, _ in self.rated(crops)]
-
     def rated(self, crops: NDArray[np.uint8]) -> list[tuple[str, float]]:
         """Crops -> texts, and the mean probability of the symbols of each, 0..1."""
         alphabet = np.array(list(self._config.alphabet))

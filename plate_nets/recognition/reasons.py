@@ -1,4 +1,4 @@
-"""Why a plate has no text: what was seen of it -> a word of `types.REASONS`, and the number that decided.
+"""Why a plate has no text: what was seen of it -> a word of `types.Reason`, and the number that decided.
 
 The thresholds tell drawn plates apart (`tests/unread.py`), because real plates come without a reason.
 """

@@ -5,6 +5,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from typing import get_args
 
 import cv2
 import numpy as np
@@ -14,7 +15,7 @@ from plate_nets.countries import load_scheme
 from plate_nets.events.event import event_schema
 from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.reasons import look, spoilt_by, why_unread
-from plate_nets.types import REASON_UNITS, REASONS, Box, Frame, Plate, Reading, Sight, Unread
+from plate_nets.types import REASON_UNITS, Box, Frame, Plate, Reading, Reason, Sight, Unread
 from tests.unread import SPOILS, Spoil, drawn, unread
 
 
@@ -48,8 +49,8 @@ def test_the_reason_is_what_was_drawn(
 
 def test_the_list_of_reasons_is_closed() -> None:
     schema = event_schema()["properties"]["unread"]["properties"]
-    assert set(SPOILS) == set(REASONS) >= set(REASON_UNITS)
-    assert schema["reason"]["enum"] == [*REASONS]
+    assert set(SPOILS) == set(get_args(Reason)) >= set(REASON_UNITS)
+    assert schema["reason"]["enum"] == [*get_args(Reason)]
 
 
 def _moving(frame: Frame, box: Box, rng: np.random.Generator) -> Frame:

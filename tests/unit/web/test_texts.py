@@ -10,7 +10,7 @@ from plate_nets.common.error_codes import OURS, WEB
 from plate_nets.countries import main_scheme
 from plate_nets.countries.designs import GROUNDS
 from plate_nets.recognition.reasons import Spoilt
-from plate_nets.types import REASON_UNITS, REASONS, Side
+from plate_nets.types import REASON_UNITS, Reason, Side
 from plate_nets.web.texts import LANGUAGES, load_texts, preferred
 from tests.paths import ROOT
 
@@ -49,7 +49,7 @@ def test_every_text_of_the_page_is_used() -> None:
 
 def test_every_error_and_format_has_a_text() -> None:
     texts = load_texts("en")
-    assert set(texts["reasons"]) == {*REASONS, *REASON_UNITS.values()} - {"%"}
+    assert set(texts["reasons"]) == {*get_args(Reason), *REASON_UNITS.values()} - {"%"}
     assert {each.phrase for each in (*OURS, *WEB)} <= texts["errors"].keys()
     assert {each.name for each in main_scheme().formats} <= texts["formats"].keys()
     assert {*get_args(Spoilt), "smeared_to"} == texts["advice"].keys()
