@@ -13,7 +13,6 @@ from operator import itemgetter
 from typing import Any
 
 import cv2
-import numpy as np
 
 from plate_nets.common.errors import PlateError, ServerOverloaded
 from plate_nets.countries import PlateScheme
@@ -21,7 +20,7 @@ from plate_nets.recognition.ctc import format_texts, log_softmax
 from plate_nets.recognition.decoding import DecodingSettings
 from plate_nets.recognition.images import check_image, decode_image
 from plate_nets.recognition.local import LocalReader
-from plate_nets.recognition.quads import lines_of_plate, quad_size
+from plate_nets.recognition.quads import lines_of_plate, quad_of, quad_size
 from plate_nets.recognition.reader import FrameLimits, VehicleReader
 from plate_nets.recognition.rectification import (
     RectificationSettings,
@@ -123,17 +122,10 @@ class PictureReader:
         for each in (self._threads, self._decoders):
             each.shutdown(wait=True, cancel_futures=True)
 
-    async def read(
-        self,
-        uploads: Sequence[Upload],
-        crops: bool = False,
-        sure: float | None = None,
-        vehicles: bool = False,
-        regions: Regions | None = None,
-    ) -> list[bodies.Picture]:
+    async def read(self, uploads: Sequence[Upload], **options: Any) -> list[bodies.Picture]:
         """Read pictures -> their results in order; an error of one is part of its result.
 
-        ``crops``, ``sure``, ``vehicles``, ``regions``: as in `describe`.
+        ``options``: of `describe`.
 
         Raises:
             ServerOverloaded: too many are waiting.
@@ -144,7 +136,7 @@ class PictureReader:
             )
         loop = asyncio.get_running_loop()
         self.unfinished += len(uploads)
-        describe = partial(self.describe, crops=crops, sure=sure, vehicles=vehicles, regions=regions)
+        describe = partial(self.describe, **options)
         waiting = [loop.run_in_executor(self._threads, describe, upload) for upload in uploads]
         for each in waiting:
             each.add_done_callback(self._leave)
@@ -157,8 +149,8 @@ class PictureReader:
         self,
         upload: Upload,
         *,
-        crops: bool,
-        sure: float | None,
+        crops: bool = False,
+        sure: float | None = None,
         vehicles: bool = False,
         regions: Regions | None = None,
     ) -> bodies.Picture:
@@ -203,7 +195,7 @@ class PictureReader:
     def _plate(self, plate: Plate, crop: str | None) -> bodies.Plate:
         reading = plate.reading
         scheme = self.scheme.read_with(reading.scheme).by_shape[lines_of_plate(plate.corners)]
-        known = replace(plate, corners=tuple(corners_of(plate)))
+        known = replace(plate, corners=tuple(quad_of(plate).reshape(-1).tolist()))
         return bodies.Plate(
             **known.to_dict(),
             region=scheme.owner(reading.text, reading.scheme).region_of(reading.text) or "",
@@ -230,17 +222,9 @@ def _candidates(plate: Plate, scheme: PlateScheme) -> list[tuple[str, float]]:
     return sorted(texts.items(), key=itemgetter(1), reverse=True)[:_CANDIDATES]
 
 
-def corners_of(plate: Plate) -> list[float]:
-    """The corners x1, y1, ... x4, y4 of a plate, clockwise from its own top left; if unknown, those of its box."""
-    if plate.corners:
-        return list(plate.corners)
-    box = plate.box
-    return [box.xmin, box.ymin, box.xmax, box.ymin, box.xmax, box.ymax, box.xmin, box.ymax]
-
-
 def _crop(frame: Frame, plate: Plate) -> str:
     """The straightened crop of a frame's plate, as a data URL of a JPEG (RFC 2397)."""
-    quad = np.asarray(corners_of(plate), np.float32).reshape(4, 2)
+    quad = quad_of(plate)
     settings = RectificationSettings()
     if not usable(quad[None], replace(settings, least_height=1.0))[0]:
         quad = box_quads(quad_boxes(quad[None]))[0]
