@@ -29,8 +29,9 @@ class StatusCollector(Collector):
             "When the known picture was recognised last",
             status.last_recognition,
         )
-        yield _by_model("heals", "Models reloaded because they failed", status.heals)
-        yield _by_model("renewals", "Models reloaded because their memory had grown", status.renewals)
+        yield _counts(f"{_PREFIX}heals", "Models reloaded because they failed", "model", status.heals)
+        text = "Models reloaded because their memory had grown"
+        yield _counts(f"{_PREFIX}renewals", text, "model", status.renewals)
         yield CounterMetricFamily(f"{_PREFIX}restarts", "Starts of the server after the first", status.restarts)
 
 
@@ -39,14 +40,11 @@ class ThreadFaults(Collector):
 
     def collect(self) -> Iterator[Metric]:
         text = "Turns of a thread that failed because of a bug"
-        family = CounterMetricFamily("plates_thread_faults", text, labels=["thread"])
-        for name, count in threads.faults().items():
-            family.add_metric([name], count)
-        yield family
+        yield _counts("plates_thread_faults", text, "thread", threads.faults())
 
 
-def _by_model(name: str, text: str, counts: Mapping[str, int]) -> Metric:
-    family = CounterMetricFamily(f"{_PREFIX}{name}", text, labels=["model"])
-    for model, count in counts.items():
-        family.add_metric([model], count)
+def _counts(name: str, text: str, label: str, counts: Mapping[str, int]) -> Metric:
+    family = CounterMetricFamily(name, text, labels=[label])
+    for each, count in counts.items():
+        family.add_metric([each], count)
     return family
