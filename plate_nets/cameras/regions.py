@@ -9,15 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plate_nets.cameras.frames import LUMA_SIZE
+from plate_nets.recognition.reasons import EDGE, from_edge
 from plate_nets.types import Box, Plate, Vehicle
 
 _Point = tuple[float, float]
 Polygon = tuple[_Point, ...]
 """Corners x, y in shares of the picture's width and height, 0..1, independent of the resolution."""
-
-
-_EDGE = 1.0
-"""Pixels from the picture's edge within which a box is considered cut by it."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +33,7 @@ class Regions:
         A plate that is cut by the picture's edge loses its evidence, because the rest of its text reads as another one.
         """
         counted = (plate for plate in plates if plate.box.height >= self.least_height and self._holds(plate.box, size))
-        return [replace(plate, logits=None) if _is_cut(plate.box, size) else plate for plate in counted]
+        return [replace(plate, logits=None) if from_edge(plate.box, size) < EDGE else plate for plate in counted]
 
     def watched(self) -> NDArray[np.uint8]:
         """The pixels that count, in a picture of `LUMA_SIZE`: (180, 320), 255 or 0."""
@@ -58,11 +55,6 @@ class Regions:
         (x, y), (h, w) = box.centre, size
         centre = (x / w, y / h)
         return (not self.include or _within(self.include, centre)) and not _within(self.masks, centre)
-
-
-def _is_cut(box: Box, size: tuple[int, int]) -> bool:
-    h, w = size
-    return min(box.xmin, box.ymin, w - box.xmax, h - box.ymax) < _EDGE
 
 
 def _within(polygons: Sequence[Polygon], point: tuple[float, float]) -> bool:

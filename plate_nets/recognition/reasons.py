@@ -15,12 +15,13 @@ from plate_nets.countries.scheme import UNKNOWN
 from plate_nets.recognition.ctc import best_path, log_softmax
 from plate_nets.recognition.decoding import DecodingSettings
 from plate_nets.recognition.quads import line_heights, lines_of, quad_of, quad_size
-from plate_nets.types import NOT_READ, REASON_UNITS, Frame, Plate, Reason, Sight, Unread
+from plate_nets.types import NOT_READ, REASON_UNITS, Box, Frame, Plate, Reason, Sight, Unread
 
 Spoilt = Literal["too_low", "dark", "glare", "blurred", "smeared"]
 """What makes plates hard to read because of how a camera is set up."""
 
-_EDGE = 1.0
+EDGE = 1.0
+"""Pixels from the edge of a picture within which a box is cut by it."""
 _DARK = 40 / 255
 _GLARE = 0.05
 _BLUR = 0.045
@@ -66,7 +67,7 @@ def _unread(reason: Reason, number: float) -> Unread:
 
 def _seen_badly(sight: Sight, height: float) -> tuple[Literal["cut_off", "dark", "glare", "blurred"], float] | None:
     """The reason that the pixels give, if any, and its number."""
-    if sight.edge < _EDGE:
+    if sight.edge < EDGE:
         return "cut_off", max(0.0, sight.edge)
     if sight.brightness < _DARK:
         return "dark", 100 * sight.brightness
@@ -145,9 +146,13 @@ def look(frame: Frame, plate: Plate) -> Sight:
     burnt = np.asarray(around.min(axis=2) >= 250, np.uint8)
     size = max(3, round(0.35 * h))
     glare = cv2.morphologyEx(burnt, cv2.MORPH_OPEN, np.ones((size, size), np.uint8))
-    box, (rows, columns) = plate.box, frame.shape[:2]
-    edge = min(box.xmin, box.ymin, columns - box.xmax, rows - box.ymax)
-    return Sight(float(high), float(glare.mean()), blur, focus, _ends(around), float(edge))
+    edge = from_edge(plate.box, frame.shape[:2])
+    return Sight(float(high), float(glare.mean()), blur, focus, _ends(around), edge)
+
+
+def from_edge(box: Box, hw: tuple[int, ...]) -> float:
+    """The distance of a box from the edge of a picture of this height and width, pixels; below 0 beyond it."""
+    return float(min(box.xmin, box.ymin, hw[1] - box.xmax, hw[0] - box.ymax))
 
 
 def _ends(around: Frame) -> float:
