@@ -204,17 +204,22 @@ def test_a_server_that_aborts_as_it_starts_is_started_again(tmp_path: Path) -> N
 
 
 def test_a_server_that_cannot_be_started_again_is_given_up(tmp_path: Path, repository: Path) -> None:
-    """A model file is damaged while the server runs. Neither healing nor a restart helps, and the command says so."""
+    """A model file is damaged while the server runs, then gone. Neither healing nor a restart helps, and the command
+    says so. Without the file, Triton is not even started."""
     serve = Serve(tmp_path, ["--model-repository", str(repository), "--restart-pause", "0.1"])
     try:
         assert eventually(serve.is_healthy, 30 * LENIENT)
-        (repository / "yolo" / "1" / "model.xml").write_text("<net>", encoding="utf-8")
+        file = repository / "yolo" / "1" / "model.xml"
+        file.write_text("<net>", encoding="utf-8")
         serve.stubs("yolo")[0].kill()
+        assert eventually(lambda: serve.events("restart"), 60 * LENIENT)
+        file.unlink()
         assert serve.process.wait(120 * LENIENT) == 2
         restarts = serve.events("restart")
         assert [event["pause"] for event in restarts] == [0, 0.1, 0.2, 0.4, 0.8]
         assert "yolo: a process of it died; reloading it" in restarts[0]["cause"]
-        assert "yolo/1/model.xml: cannot be loaded" in restarts[-1]["fault"]
+        assert "yolo/1/model.xml: cannot be loaded" in restarts[0]["fault"]
+        assert "yolo/1/model.xml: not converted yet" in restarts[-1]["fault"]
         (gave_up,) = serve.events("gave up")
         assert gave_up["restarts"] == 5
         assert "plates: gave up after 5 restarts in a row: " in serve.errors()
