@@ -7,7 +7,8 @@ from rich.progress import Progress
 
 from benchmarks.callers.pictures import drawn_picture
 from benchmarks.callers.version import CHECKOUT, version_folder
-from benchmarks.measures.against import ROUNDS, measure_against, ratio_row
+from benchmarks.measures import against
+from benchmarks.measures.against import measure_against, ratio_row
 from benchmarks.measures.machine import Others, ahead_of_others
 from benchmarks.report.tables import tables
 from plate_nets.cli.options import SCHEME_VARIABLE
@@ -40,8 +41,10 @@ def test_a_measurement_restores_the_priorities_of_the_machine() -> None:
 @pytest.mark.slow
 def test_the_comparison_runs_this_checkout_against_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(SCHEME_VARIABLE, "russia")  # fewer models to load, twice
+    monkeypatch.setattr(against, "ROUNDS", 2)  # one in each order
+    monkeypatch.setattr(against, "_WARM_UP", 0.1)
     with Progress(disable=True) as progress:
-        *_, found = measure_against(str(CHECKOUT), [drawn_picture(1)], [2], 0.1 * ROUNDS, progress)
+        *_, found = measure_against(str(CHECKOUT), [drawn_picture(1)], [2], 0.2, progress)
     assert [row["load"].split(",")[0] for row in found["rows"]] == ["in process", "served"]
     assert all(row["p50_ratio"] > 0 and row["frames_ratio"] > 0 for row in found["rows"])
     assert all(value > 0 for value in (*found["start_seconds"], *found["megabytes"]))
