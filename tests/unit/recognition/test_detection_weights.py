@@ -1,14 +1,15 @@
 """The committed detector on rendered scenes, on pictures without a plate and, if available, on real photos."""
 
+from pathlib import Path
+
 import cv2
 import numpy as np
 import pytest
 
+from plate_nets.contract import YOLO
 from plate_nets.countries import main_scheme
 from plate_nets.evaluation.dataset import load_dataset, read_photo
-from plate_nets.networks.checkpoint import load_weights, weights_path
-from plate_nets.networks.runtimes.torchscript import TorchDetector
-from plate_nets.networks.yolov5 import YOLOv5n
+from plate_nets.networks.runtimes.networks import load_network, released
 from plate_nets.recognition.detection import PlateDetector
 from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.overlap import iou
@@ -18,10 +19,9 @@ from training.synthesis.scene import render_scene
 
 
 @pytest.fixture(scope="module")
-def detector() -> PlateDetector:
-    network = YOLOv5n().eval()
-    load_weights(network, weights_path("yolo"))
-    return PlateDetector(TorchDetector(network.fuse()))
+def detector(model_repository: Path) -> PlateDetector:
+    """As users run it. tests/unit/networks/runtimes/test_detector.py compares it with the committed network."""
+    return PlateDetector(load_network(YOLO.name, released(model_repository, YOLO.name), None, threads=1))
 
 
 @pytest.mark.parametrize("size", [(960, 540), (640, 480), (480, 640)])
