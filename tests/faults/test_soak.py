@@ -18,7 +18,9 @@ MINUTES = float(os.environ.get("PLATES_SOAK_MINUTES", "60"))
 """Length in full."""
 GROWTH = 0.01
 """Share of the memory after the warm-up, in full length; in less than a minute not every allocator settles."""
-SHORT_GROWTH = 0.1
+SHORT_GROWTH = 0.04
+WARM_UP = 200
+"""Requests before the time begins, of which every process of every model gets some."""
 SLOWER = 1.2
 KEPT = {"grpc": 0, "http": 5 * 96}
 """Bytes that Triton keeps for good for each answer without a plate: its HTTP server never frees an empty output
@@ -39,7 +41,7 @@ def growth(samples: Sequence[int]) -> float:
 
 
 def test_a_short_full_load(serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
-    endure(serve, capsys, "http", 0.5, SHORT_GROWTH)
+    endure(serve, capsys, "http", 0.2, SHORT_GROWTH)
 
 
 @pytest.mark.soak
@@ -56,7 +58,7 @@ def endure(serve: Serve, capsys: pytest.CaptureFixture[str], protocol: str, minu
     processes = ServerProcesses(serve.root)  # the supervisor, the guard, Triton and its stubs
     samples = []
     with Load(serve.addresses[protocol], CONCURRENCY) as load:
-        load.wait_for_success(0.0, CONCURRENCY, 120)
+        load.wait_for_success(0.0, WARM_UP, 120)
         started = time.monotonic()
         while (now := time.monotonic()) < started + seconds:
             if now > started + part:
