@@ -4,10 +4,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
+import psutil
 import pytest
 
 from plate_nets.triton.server import start_watch
-from plate_nets.triton.server.start_watch import StartWatch, cpu_seconds
+from plate_nets.triton.server.start_watch import Death, StartWatch, cpu_seconds, exit_code
 from tests.waiting import eventually
 
 FAILED = "E1125 05:44:10.1 7 model_lifecycle.cc:642] failed to load 'lprnet' version 1: Internal: is not healthy"
@@ -73,3 +74,19 @@ def test_a_process_that_ended_takes_no_time() -> None:
     process = subprocess.Popen(["true"])
     process.wait()
     assert cpu_seconds(process.pid) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("kill -KILL $$", "was ended by SIGKILL before the server was ready: it said nothing; if memory ran out"),
+        ("exit 127", "ended with code 127 before the server was ready: it said nothing; install the library"),
+        ("exit 3", "ended with code 3 before the server was ready: it said nothing; start it again with --log FILE"),
+    ],
+)
+def test_a_death_is_told_with_what_to_do(line: str, told: str) -> None:
+    """tests/faults/test_start.py has one in a real start."""
+    with subprocess.Popen(["sh", "-c", line]) as process:
+        assert eventually(lambda: psutil.Process(process.pid).status() == psutil.STATUS_ZOMBIE, 60)
+        code = exit_code(process.pid)
+    assert Death("yolo", code).described("").startswith(f"a process of the model yolo {told}")
