@@ -137,10 +137,6 @@ def bomb(serve: Serve, good: Good, times: int) -> str:
     )
 
 
-def test_bombs_affect_no_other_client(serve: Serve, good: Good) -> None:
-    bomb(serve, good, 10)
-
-
 @pytest.mark.soak
 def test_each_bomb_100_times_affects_no_other_client(
     serve: Serve, good: Good, capsys: pytest.CaptureFixture[str]
@@ -172,9 +168,10 @@ def attack_through_nginx(serve: Serve, good: Good, folder: Path, times: int) -> 
     )
 
 
-def test_requests_that_crash_triton_affect_no_other_client_behind_nginx(
+def test_neither_bombs_nor_requests_that_crash_triton_affect_another_client(
     serve: Serve, good: Good, tmp_path: Path
 ) -> None:
+    bomb(serve, good, 10)
     attack_through_nginx(serve, good, tmp_path / "nginx", 10)
 
 
