@@ -1,5 +1,6 @@
 """Shared by all tests: the stand-in for Triton's Python API, the model repository, and one server."""
 
+import gc
 import os
 import shutil
 import sys
@@ -61,6 +62,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     computing = sorted((path for path in slow if path.parent != WAITING), key=lambda path: path.parent != LONGEST)
     place = {path: number / len(files) for files in (waiting, computing) for number, path in enumerate(files)}
     items.sort(key=lambda item: place.get(item.path, 1.0))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Any:
+    """What this makes stays, so Python's garbage collector need not search it again and again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(wrapper=True)
