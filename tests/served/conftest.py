@@ -10,7 +10,6 @@ import tritonclient.http
 from numpy.typing import NDArray
 
 from plate_nets.client import PlateClient
-from plate_nets.recognition.local import LocalReader
 from tests.container import IMAGE, deployed
 from tests.serve import Served as Served  # where tests look for it
 
@@ -30,12 +29,6 @@ def client(served: Served, request: pytest.FixtureRequest) -> Iterator[PlateClie
     """A client of each protocol in turn."""
     with PlateClient(served.url(request.param), request.param, timeout=120) as client:
         yield client
-
-
-@pytest.fixture(scope="session", params=["openvino", "torch"])
-def local(request: pytest.FixtureRequest) -> LocalReader:
-    """The same pipeline in this process, with each runtime in turn."""
-    return LocalReader(runtime=request.param)
 
 
 def http_infer(url: str, inputs: dict[str, NDArray[Any]]) -> tritonclient.http.InferResult:

@@ -1,7 +1,6 @@
 """The served pipeline's answers for frames with known plates."""
 
 import itertools
-import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -24,10 +23,10 @@ from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.reader import FrameLimits
 from plate_nets.types import Frame, Plate
 from tests.frames import ASPECT, Placed, compose, encode, hard_to_read, overlap
+from tests.paths import PHOTOS, needs_photos
 from tests.served.conftest import Served
 from tests.waiting import eventually
 
-PHOTOS = Path(os.environ.get("PLATES_SHARED", Path(__file__).parents[3] / "shared")) / "data" / "ru_dev"
 TEXTS = ("A123BC77", "M456OP199", "K777AA97", "H555TX36", "E001KX77", "C482MT36", "T312BE97", "B060EP35")
 CAR = compose(480, 640, [Placed("A123BC77", 100, 300), Placed("M456OP199", 380, 120)])
 
@@ -180,26 +179,26 @@ def agree(ones: list[Plate], others: list[Plate]) -> None:
 
 
 @pytest.mark.parametrize("frame", FRAMES, ids=["two", "tall", "eight", "none"])
-def test_http_grpc_and_one_process_agree(served: Served, local: LocalReader, frame: np.ndarray) -> None:
+def test_http_grpc_and_one_process_agree(served: Served, reader: LocalReader, frame: np.ndarray) -> None:
     with PlateClient(served.http) as http, PlateClient(served.grpc, "grpc") as grpc:
         over_http = http.read(frame, evidence=True)
         assert over_http == grpc.read(frame, evidence=True)
-    agree(over_http, local.read(frame))
+    agree(over_http, reader.read(frame))
 
 
-@pytest.mark.skipif(not PHOTOS.is_dir(), reason=f"the real photographs are not at hand: no {PHOTOS}; set PLATES_SHARED")
-def test_server_and_one_process_agree_on_photos(client: PlateClient, local: LocalReader) -> None:
+@needs_photos
+def test_server_and_one_process_agree_on_photos(client: PlateClient, reader: LocalReader) -> None:
     photos = [path.read_bytes() for path, _ in list(load_dataset(PHOTOS).photos())[::50]]
     answers = [client.read(photo, evidence=True) for photo in photos]
     for photo, answer in zip(photos, answers, strict=True):
-        agree(answer, local.read(photo))
+        agree(answer, reader.read(photo))
     assert sum(bool(plate.reading.text) for answer in answers for plate in answer) >= 3
 
 
-def test_vehicles_are_the_same_as_from_the_reader_in_process(served: Served, local: LocalReader) -> None:
+def test_vehicles_are_the_same_as_from_the_reader_in_process(served: Served, reader: LocalReader) -> None:
     """This holds whatever vehicles the weights find."""
     frame = np.asarray(cv2.imread(str(CALIBRATION / SCENE)), np.uint8)
-    expected = local.scene(frame)
+    expected = reader.scene(frame)
     with PlateClient(served.http) as http, PlateClient(served.grpc, "grpc") as grpc:
         scene = http.scene(frame)
         assert scene == grpc.scene(frame)

@@ -13,16 +13,16 @@ import numpy as np
 import pytest
 
 import plate_nets
-from plate_nets.client import PlateClient
 from plate_nets.common.errors import InputError, InputTooLarge, WeightsError
 from plate_nets.countries import main_scheme
 from plate_nets.evaluation.dataset import load_dataset
 from plate_nets.networks.runtimes import networks
 from plate_nets.networks.runtimes.networks import Networks, Runtime, load_converted
+from plate_nets.networks.runtimes.precision import CALIBRATION, SCENE
 from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder
 from plate_nets.recognition.health import check_health, known_picture
 from plate_nets.recognition.local import LocalReader
-from plate_nets.recognition.reader import FrameLimits, GatedReader
+from plate_nets.recognition.reader import FrameLimits
 from plate_nets.types import Frame, Plate
 from tests.frames import Placed, compose, encode
 from tests.paths import PHOTOS, needs_photos
@@ -66,6 +66,14 @@ def test_the_runtimes_agree_on_photos(reader: LocalReader, torch: LocalReader) -
     assert read >= 3
 
 
+def test_the_runtimes_agree_on_vehicles(reader: LocalReader, torch: LocalReader) -> None:
+    picture = (CALIBRATION / SCENE).read_bytes()
+    one, other = (each.scene(picture) for each in (reader, torch))
+    assert [each.type for each in one.vehicles] == [each.type for each in other.vehicles]
+    assert [each.vehicle is None for each in one.plates] == [each.vehicle is None for each in other.plates]
+    assert [each.score for each in one.vehicles] == pytest.approx([each.score for each in other.vehicles], abs=0.05)
+
+
 def test_three_lines_of_code_read_a_plate() -> None:
     known = known_picture()
     plates = plate_nets.LocalReader().read(known.image)
@@ -87,11 +95,6 @@ def test_a_reading_has_its_format_scheme_and_country(reader: LocalReader) -> Non
     assert [(plate.reading.text, plate.country) for plate in narrow] == [(plate.reading.text, "") for plate in plates]
     assert [plate.logits for plate in reader.read(CAR)] == [None] * len(plates)
     assert reader.read(CAR) == plates, "evidence is no part of what a plate is compared by"
-
-
-def test_a_client_and_a_local_reader_implement_reader(reader: LocalReader) -> None:
-    readers: list[GatedReader] = [reader, PlateClient("127.0.0.1:1")]
-    check_health(readers[0])
 
 
 def test_a_reader_with_a_high_threshold_passes_the_health_check() -> None:
