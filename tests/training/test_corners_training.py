@@ -16,7 +16,6 @@ from plate_nets.evaluation.dataset import COLUMNS, load_dataset
 from plate_nets.networks.checkpoint import read_metadata
 from plate_nets.networks.corners import CornerNet
 from plate_nets.networks.registry import NETWORKS
-from plate_nets.networks.runtimes.quantization import RANGES
 from plate_nets.recognition.geometry import GREY
 from plate_nets.recognition.quads import quad_size
 from plate_nets.recognition.rectification import order_corners
@@ -165,7 +164,7 @@ def test_a_recipe_trains_the_corners_and_the_head_and_measures(tmp_path: Path, d
     recipe.write_text(
         'network = "corners"\ndata.one = {}\ndata.boxes.held_out = 0.5\ndata.two.use = "check"\n'
         "schedule = { steps = 2, batch = 4, every = 2 }\nplate_head = { rendered = 2, epochs = 1 }\n"
-        'quantization = { pictures = ["one"], count = 2 }\nchecks.two.near = 0.0\n'
+        "checks.two.near = 0.0\n"
     )
     done = invoke(main, recipe, "--data", data, "--out", tmp_path / "run", "--workers", 0)
     assert done.exit_code == 0, done.output
@@ -173,7 +172,6 @@ def test_a_recipe_trains_the_corners_and_the_head_and_measures(tmp_path: Path, d
     said = read_metadata(weights)
     assert (said["recipe"], said["steps"], said["data"]) == ("tiny", "2", "one, boxes")
     assert "windows" in said["plate head"]
-    assert RANGES in said
     NETWORKS["corners"].load(main_scheme(), weights)
     report = (tmp_path / "run" / "report.html").read_text(encoding="utf-8").replace("\n", "")
     assert "<td>two<td>4<td>" in report and report.count(" heights</figcaption>") >= 4

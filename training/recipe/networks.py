@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import torch
 
-from plate_nets.contract import CORNERS, YOLO
+from plate_nets.contract import YOLO
 from plate_nets.countries import PlateScheme, load_scheme, load_schemes, main_scheme
 from plate_nets.countries.designs import DESIGNS
 from plate_nets.evaluation.detection_metrics import found as hits_of
@@ -227,7 +227,6 @@ class CornersTask(Task[CornersRecipe]):
             photos = (each for name in self.of_use("train") for each in pictures_of(self.root / name))
             learnt = [each for each in photos if each.photo not in apart]
             logging.info(teach_head(learnt, file, head.rendered, head.epochs))
-        self.quantize(file, CORNERS.name, found)
         load_weights(network, file)
         of_sets = {}
         for name, known in _with_corners(held_out(self.examples)).items():

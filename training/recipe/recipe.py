@@ -275,7 +275,6 @@ class CornersRecipe(Recipe):
     """The network."""
     mixture: CornerMixture = CornerMixture()
     plate_head: PlateHead | None = None
-    quantization: Quantization | None = None
     checks: dict[str, CornerMinimum] = {}
     """What each data set must reach at the end."""
 
