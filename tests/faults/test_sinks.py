@@ -27,7 +27,7 @@ from tests.events import event
 from tests.faults.beside import TIMES, GoodCaller
 from tests.faults.test_reach import say
 from tests.unit.events.sinks.conftest import listening
-from tests.unit.events.sinks.test_webhook import address, forever, gzip_bomb, trickled_body, trickled_head
+from tests.unit.events.sinks.test_webhook import BODIES, TRICKLED_HEAD, address
 from tests.waiting import eventually
 
 
@@ -120,11 +120,11 @@ def second_outbox(sinks: Sinks) -> None:
 
 def hostile_webhooks(sinks: Sinks) -> None:
     """Receivers that answer without end, with a gzip bomb, byte by byte, or never."""
-    for answer in (forever, gzip_bomb, trickled_body, trickled_head):
+    for answer in (*BODIES.values(), TRICKLED_HEAD):
         with ExitStack() as opened:
             sink = WebhookSink(address(opened.enter_context(listening(answer))), timeout=0.5)
             with sinks.attacked(sink) as delivery:
-                if answer is trickled_head:
+                if answer is TRICKLED_HEAD:
                     assert eventually(lambda: delivery.state().error == "no answer within 0.5 s", 60)
                 else:
                     assert eventually(lambda: delivery.state().delivered > 2, 60)

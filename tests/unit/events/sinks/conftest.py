@@ -3,12 +3,36 @@
 import contextlib
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
 
 Answer = Callable[[socket.socket], object]
+
+
+def sends(first: bytes, then: bytes = b"", pause: float = 0.0) -> Answer:
+    """Sends ``first``, and after it ``then`` again and again, if there is any."""
+
+    def answer(connection: socket.socket) -> None:
+        connection.sendall(first)
+        while then:
+            connection.sendall(then)
+            time.sleep(pause)
+
+    return answer
+
+
+def sends_and_waits(first: bytes) -> Answer:
+    """Sends ``first``, and is silent until the other side hangs up."""
+
+    def answer(connection: socket.socket) -> None:
+        connection.sendall(first)
+        while connection.recv(1024):
+            pass
+
+    return answer
 
 
 @contextmanager

@@ -36,6 +36,7 @@ from tests.broker import Broker
 from tests.events import event, later
 from tests.faults.conftest import LENIENT
 from tests.paths import ROOT
+from tests.unit.events.sinks.conftest import Answer, sends, sends_and_waits
 from tests.waiting import eventually
 
 RIGHT_SECONDS = 5.0
@@ -324,7 +325,7 @@ CONNACK = b"\x20\x02\x00\x00"
 
 
 def test_closing_does_not_wait_for_a_reconnection(
-    hostile: Callable[[Callable[[socket.socket], object]], int], monkeypatch: pytest.MonkeyPatch
+    hostile: Callable[[Answer], int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     connected, lost, go_on = threading.Event(), threading.Event(), threading.Event()
     reconnect = Client.reconnect
@@ -337,7 +338,7 @@ def test_closing_does_not_wait_for_a_reconnection(
 
     def broker(connection: socket.socket) -> None:
         if connected.is_set():
-            silent(connection)
+            sends_and_waits(b"")(connection)
         else:
             connection.sendall(CONNACK)
             connected.set()
@@ -354,47 +355,23 @@ def test_closing_does_not_wait_for_a_reconnection(
     assert not closing.is_alive()
 
 
-def closes(connection: socket.socket) -> None:
-    connection.recv(1024)
+HUGE_MESSAGE = sends(CONNACK + b"\x30\xff\xff\xff\x7f\x00\x01a", bytes(1 << 20))
 
 
-def silent(connection: socket.socket) -> None:
-    while connection.recv(1024):
-        pass
-
-
-def never_acknowledges(connection: socket.socket) -> None:
-    connection.sendall(CONNACK)
-    silent(connection)
-
-
-def garbage(connection: socket.socket) -> None:
-    connection.sendall(bytes(range(256)) * 16)
-    silent(connection)
-
-
-def huge_answer(connection: socket.socket) -> None:
-    connection.sendall(b"\x20\xff\xff\xff\x7f")
-    while True:
-        connection.sendall(bytes(1 << 20))
-
-
-def huge_message(connection: socket.socket) -> None:
-    connection.sendall(CONNACK + b"\x30\xff\xff\xff\x7f\x00\x01a")
-    while True:
-        connection.sendall(bytes(1 << 20))
-
-
-def flood(connection: socket.socket) -> None:
-    connection.sendall(CONNACK)
-    while True:
-        connection.sendall(b"\x32\x08\x00\x01a\x00\x01abc" * 1000)
-
-
-@pytest.mark.parametrize("broker", [closes, silent, never_acknowledges, garbage, huge_answer, huge_message, flood])
-def test_a_misbehaving_broker_is_reported_and_fills_no_memory(
-    hostile: Callable[[Callable[[socket.socket], object]], int], broker: Callable[[socket.socket], object]
-) -> None:
+@pytest.mark.parametrize(
+    "broker",
+    [
+        sends(b""),
+        sends_and_waits(b""),
+        sends_and_waits(CONNACK),
+        sends_and_waits(bytes(range(256)) * 16),
+        sends(b"\x20\xff\xff\xff\x7f", bytes(1 << 20)),
+        HUGE_MESSAGE,
+        sends(CONNACK, b"\x32\x08\x00\x01a\x00\x01abc" * 1000),
+    ],
+    ids=["closes", "silent", "never acknowledges", "garbage", "huge answer", "huge message", "flood"],
+)
+def test_a_misbehaving_broker_is_reported_and_fills_no_memory(hostile: Callable[[Answer], int], broker: Answer) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with MqttSink(f"mqtt://127.0.0.1:{hostile(broker)}/plates", timeout=1) as sink:
         for _ in range(2):
@@ -403,12 +380,10 @@ def test_a_misbehaving_broker_is_reported_and_fills_no_memory(
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000, "kB"
 
 
-def test_a_long_message_to_a_listener_fills_no_memory(
-    hostile: Callable[[Callable[[socket.socket], object]], int],
-) -> None:
+def test_a_long_message_to_a_listener_fills_no_memory(hostile: Callable[[Answer], int]) -> None:
     said: list[str] = []
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    broker = MqttBroker.parse(f"mqtt://127.0.0.1:{hostile(huge_message)}", "frigate")
+    broker = MqttBroker.parse(f"mqtt://127.0.0.1:{hostile(HUGE_MESSAGE)}", "frigate")
     with events_of_frigate(broker, lambda payload: None, said.append):
         assert eventually(lambda: any("connection lost" in each for each in said), 60), said
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000, "kB"

@@ -7,8 +7,6 @@ import hmac
 import json
 import queue
 import resource
-import socket
-import time
 from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -24,7 +22,7 @@ from plate_nets.events.sinks.outbox import Outbox
 from plate_nets.events.sinks.webhook import WebhookSink
 from tests.events import event
 from tests.receiver import Receiver
-from tests.unit.events.sinks.conftest import Answer
+from tests.unit.events.sinks.conftest import Answer, sends, sends_and_waits
 
 
 def record(number: int = 0) -> Record:
@@ -118,10 +116,8 @@ def test_the_sink_waits_as_long_as_the_receiver_asks_within_limits(
 
 
 def test_the_date_of_an_answer_is_compared_with_the_clock_of_the_receiver(hostile: Callable[[Answer], int]) -> None:
-    def answer(connection: socket.socket) -> None:
-        dates = "date: Thu, 01 Jan 1970 00:00:00 GMT\r\nretry-after: Thu, 01 Jan 1970 00:00:07 GMT"
-        connection.sendall(f"HTTP/1.1 503 x\r\n{dates}\r\ncontent-length: 0\r\n\r\n".encode())
-
+    dates = "date: Thu, 01 Jan 1970 00:00:00 GMT\r\nretry-after: Thu, 01 Jan 1970 00:00:07 GMT"
+    answer = sends(f"HTTP/1.1 503 x\r\n{dates}\r\ncontent-length: 0\r\n\r\n".encode())
     with WebhookSink(address(hostile(answer))) as sink, pytest.raises(SinkError) as failed:
         sink.send([record()])
     assert failed.value.retry_after == 7
@@ -175,18 +171,14 @@ def test_a_receiver_on_this_machine_is_reached_without_a_proxy(
     assert len(receiver.received) == 2
 
 
-def proxy_error(connection: socket.socket) -> None:
-    connection.sendall(b"HTTP/1.1 502 x\r\ncontent-length: 0\r\n\r\n")
-
-
-def hangs(connection: socket.socket) -> None:
-    while connection.recv(1024):
-        pass
-
-
 @pytest.mark.parametrize(
     ("answer", "said"),
-    [(proxy_error, "answered 502 Bad Gateway"), (hangs, "no answer within 1 s"), (None, "no answer")],
+    [
+        (sends(b"HTTP/1.1 502 x\r\ncontent-length: 0\r\n\r\n"), "answered 502 Bad Gateway"),
+        (sends_and_waits(b""), "no answer within 1 s"),
+        (None, "no answer"),
+    ],
+    ids=["error", "hangs", "not there"],
 )
 def test_a_failing_proxy_is_named(
     hostile: Callable[[Answer], int], proxied: Callable[..., None], answer: Answer | None, said: str
@@ -201,47 +193,23 @@ def test_a_failing_proxy_is_named(
     assert "s3cret" not in str(failed.value)
 
 
-BOMB = gzip.compress(bytes(1 << 27))
-
-
 def address(port: int) -> str:
     return f"http://127.0.0.1:{port}/hook"
 
 
-def forever(connection: socket.socket) -> None:
-    connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
-    while True:
-        connection.sendall(bytes(1 << 16))
+OK = b"HTTP/1.1 200 OK\r\n"
+BOMB = gzip.compress(bytes(1 << 27))
 
 
-def gzip_bomb(connection: socket.socket) -> None:
-    head = f"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: {len(BOMB)}\r\n\r\n"
-    connection.sendall(head.encode() + BOMB)
+BODIES = {
+    "without an end": sends(OK + b"\r\n", bytes(1 << 16)),
+    "gzip bomb": sends(OK + f"content-encoding: gzip\r\ncontent-length: {len(BOMB)}\r\n\r\n".encode() + BOMB),
+    "trickled": sends(OK + b"content-length: 4000\r\n\r\n", b".", pause=0.1),
+}
+TRICKLED_HEAD = sends(OK + b"x: ", b".", pause=0.1)
 
 
-def trickled_body(connection: socket.socket) -> None:
-    connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 4000\r\n\r\n")
-    while True:
-        connection.sendall(b".")
-        time.sleep(0.1)
-
-
-def trickled_head(connection: socket.socket) -> None:
-    connection.sendall(b"HTTP/1.1 200 OK\r\nx: ")
-    while True:
-        connection.sendall(b".")
-        time.sleep(0.1)
-
-
-def control_bytes(connection: socket.socket) -> None:
-    connection.sendall(b"HTTP/1.1 500 \x1b[2J\x1b]0;owned\x07\r\ncontent-length: 0\r\n\r\n")
-
-
-def no_http(connection: socket.socket) -> None:
-    connection.sendall(b"\x1b[2J" * 10_000 + b"\r\n\r\n")
-
-
-@pytest.mark.parametrize("answer", [forever, gzip_bomb, trickled_body])
+@pytest.mark.parametrize("answer", BODIES.values(), ids=BODIES)
 def test_only_the_status_of_an_answer_is_read(hostile: Callable[[Answer], int], answer: Answer) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with WebhookSink(address(hostile(answer)), timeout=5) as sink:
@@ -251,29 +219,27 @@ def test_only_the_status_of_an_answer_is_read(hostile: Callable[[Answer], int], 
 
 
 def test_a_missing_answer_is_reported_in_time(hostile: Callable[[Answer], int]) -> None:
-    with (
-        WebhookSink(address(hostile(trickled_head)), timeout=1) as sink,
-        pytest.raises(SinkError, match=r"^no answer within 1 s$"),
-    ):
+    slow = address(hostile(TRICKLED_HEAD))
+    with WebhookSink(slow, timeout=1) as sink, pytest.raises(SinkError, match=r"^no answer within 1 s$"):
         sink.send([record()])
-
-
-def redirect_to_no_address(connection: socket.socket) -> None:
-    connection.sendall(b"HTTP/1.1 301 x\r\nlocation: http://h:\xff]0;owned/\r\ncontent-length: 0\r\n\r\n")
 
 
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (control_bytes, "answered 500 Internal Server Error"),
-        (no_http, "no "),
-        (redirect_to_no_address, "no answer: Invalid URL in location header"),
+        (b"HTTP/1.1 500 \x1b[2J\x1b]0;owned\x07\r\ncontent-length: 0\r\n\r\n", "answered 500 Internal Server Error"),
+        (b"\x1b[2J" * 10_000 + b"\r\n\r\n", "no "),
+        (
+            b"HTTP/1.1 301 x\r\nlocation: http://h:\xff]0;owned/\r\ncontent-length: 0\r\n\r\n",
+            "no answer: Invalid URL in location header",
+        ),
     ],
+    ids=["control bytes", "no HTTP", "redirect to no address"],
 )
 def test_text_of_the_other_side_does_not_reach_the_terminal(
-    hostile: Callable[[Answer], int], answer: Answer, said: str
+    hostile: Callable[[Answer], int], answer: bytes, said: str
 ) -> None:
-    with WebhookSink(address(hostile(answer))) as sink, pytest.raises(SinkError) as failed:
+    with WebhookSink(address(hostile(sends(answer)))) as sink, pytest.raises(SinkError) as failed:
         sink.send([record()])
     text = str(failed.value)
     assert text.startswith(said) and text.isprintable() and len(text) < 300
