@@ -130,27 +130,6 @@ def test_a_full_disk_is_reported_and_everything_is_delivered_later(
     assert finish_all([delivery], 30) == []
 
 
-def test_a_damaged_outbox_is_reported_and_its_readable_rest_delivered(tmp_path: Path) -> None:
-    path = tmp_path / "outbox.sqlite"
-    with_records = Outbox(path, ["sink"])
-    for number in range(30):
-        with_records.append(event(number))
-    with_records.close()
-    with path.open("r+b") as file:
-        file.seek(10 * 4096)
-        file.write(bytes([0xA5]) * 4096)
-    said: list[str] = []
-    outbox = Outbox(path, ["sink"], notice=said.append)
-    delivery = Delivery("sink", JsonlSink(tmp_path / "events.jsonl"), outbox, said.append, first_pause=0.05)
-    outbox.append(event(30))
-    assert eventually(lambda: delivery.state().delivered and not delivery.state().waiting, 60), delivery.state()
-    assert finish_all([delivery], 30) == []
-    outbox.close()
-    written = (tmp_path / "events.jsonl").read_text(encoding="utf-8").splitlines()
-    assert len(written) > 20 and event(30).to_json() == written[-1]
-    assert any("is damaged" in line for line in said)
-
-
 def test_delivered_records_do_not_repeat_while_the_outbox_is_not_writable(small_disk: SmallDisk) -> None:
     outbox = Outbox(small_disk.path / "outbox.sqlite", ["sink"])
     sink = Faulty(0)

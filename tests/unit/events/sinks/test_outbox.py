@@ -25,6 +25,13 @@ def outbox(path: Path) -> Iterator[Outbox]:
     outbox.close()
 
 
+def filled(path: Path, said: list[str], count: int = 60) -> Outbox:
+    outbox = Outbox(path, ["fast", "slow"], notice=said.append)
+    for number in range(count):
+        outbox.append(event(number))
+    return outbox
+
+
 def keys(outbox: Outbox, sink: str) -> list[str]:
     return [record.key for record in outbox.waiting(sink, 10_000)]
 
@@ -37,36 +44,22 @@ def test_each_sink_gets_every_event_in_order(outbox: Outbox) -> None:
     assert outbox.waiting("fast", 1)[0].document == events[0].to_json()
 
 
-def test_a_cursor_moves_only_for_its_own_sink(outbox: Outbox) -> None:
-    for number in range(5):
-        outbox.append(event(number))
-    outbox.acknowledge("fast", outbox.waiting("fast", 3)[-1].sequence)
-    assert (outbox.backlog("fast"), outbox.backlog("slow")) == (2, 5)
-
-
-def test_a_new_process_continues_where_the_last_one_ended(path: Path) -> None:
-    first = Outbox(path, ["fast", "slow"])
-    events = [event(number) for number in range(3)]
-    for each in events:
-        first.append(each)
+def test_a_new_process_continues_where_each_sink_ended(path: Path) -> None:
+    first = filled(path, [], count=3)
     first.acknowledge("fast", first.waiting("fast", 2)[-1].sequence)
+    assert (first.backlog("fast"), first.backlog("slow")) == (1, 3)
     first.close()
-    second = Outbox(path, ["fast", "slow"])
-    assert keys(second, "fast") == [events[2].key]
-    assert keys(second, "slow") == [each.key for each in events]
-    second.close()
+    with contextlib.closing(Outbox(path, ["fast", "slow"])) as second:
+        assert keys(second, "fast") == [event(2).key]
+        assert keys(second, "slow") == [event(number).key for number in range(3)]
 
 
 def test_a_removed_sink_does_not_keep_records(path: Path) -> None:
-    first = Outbox(path, ["fast", "slow"])
-    first.append(event(0))
-    first.close()
-    second = Outbox(path, ["fast"])
-    second.acknowledge("fast", second.waiting("fast", 1)[0].sequence)
-    second.close()
-    third = Outbox(path, ["slow"])
-    assert keys(third, "slow") == []
-    third.close()
+    filled(path, [], count=1).close()
+    with contextlib.closing(Outbox(path, ["fast"])) as second:
+        second.acknowledge("fast", second.waiting("fast", 1)[0].sequence)
+    with contextlib.closing(Outbox(path, ["slow"])) as third:
+        assert keys(third, "slow") == []
 
 
 def test_filtered_records_are_not_kept_for_a_sink(outbox: Outbox) -> None:
@@ -133,25 +126,13 @@ def test_a_file_that_is_not_an_outbox_is_refused(path: Path) -> None:
         Outbox(path.parent / "nowhere" / "outbox.sqlite", ["fast"])
 
 
-def damage(path: Path, at: int, count: int = 4096) -> None:
-    """Overwrite a part of a file, as a failing disk does."""
-    with path.open("r+b") as file:
-        file.seek(at)
-        file.write(bytes([0xA5]) * count)
-
-
-def filled(path: Path, said: list[str], count: int = 60) -> Outbox:
-    outbox = Outbox(path, ["fast", "slow"], notice=said.append)
-    for number in range(count):
-        outbox.append(event(number))
-    return outbox
-
-
 @pytest.mark.parametrize("page", [1, 3, 20])
 def test_readable_records_of_a_damaged_file_continue_in_a_new_one(path: Path, page: int) -> None:
     said: list[str] = []
     filled(path, said).close()
-    damage(path, page * 4096)
+    with path.open("r+b") as file:  # as a failing disk would change it
+        file.seek(page * 4096)
+        file.write(bytes([0xA5]) * 4096)
     outbox = Outbox(path, ["fast", "slow"], notice=said.append)
     outbox.append(event(60))
     waiting = keys(outbox, "slow")
@@ -185,13 +166,13 @@ def test_the_cursor_of_a_sink_survives_damage(path: Path) -> None:
     outbox.close()
 
 
-def test_a_text_that_is_not_utf8_counts_as_damage(outbox: Outbox, path: Path) -> None:
-    for number in range(3):
-        outbox.append(event(number))
+def test_a_text_that_is_not_utf8_counts_as_damage(path: Path) -> None:
+    outbox = filled(path, [], count=3)
     with sqlite3.connect(path) as database:
         database.execute("UPDATE records SET camera_id = CAST(x'ff41' AS TEXT) WHERE sequence = 2")
     database.close()
     assert keys(outbox, "fast") == [event(0).key, event(2).key]
+    outbox.close()
 
 
 @pytest.mark.parametrize("log", [False, True])

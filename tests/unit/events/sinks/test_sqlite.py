@@ -59,12 +59,6 @@ def test_a_repeated_batch_changes_nothing(sink: SqliteSink, path: Path) -> None:
     assert rows(path, "SELECT * FROM events ORDER BY id") == before
 
 
-def test_a_superseded_event_is_gone(sink: SqliteSink, path: Path) -> None:
-    sink.send(records(event(0)))
-    sink.send(records(replace(event(1), supersedes=event(0).id)))
-    assert rows(path, "SELECT id FROM events") == [(event(1).id,)]
-
-
 def test_times_are_text_of_one_length_in_utc(sink: SqliteSink, path: Path) -> None:
     sink.send(records(event(0), event(3600)))
     assert rows(path, "SELECT timestamp FROM events ORDER BY timestamp") == [
@@ -178,23 +172,18 @@ def test_an_index_answers_each_query_of_the_page(sink: SqliteSink, path: Path, q
     assert f"USING INDEX events_{index}" in plan and "TEMP B-TREE" not in plan, plan
 
 
-def test_old_events_are_deleted_if_requested(path: Path) -> None:
-    with SqliteSink(path, keep_days=1) as sink:
-        sink.send(records(event(-(10**7))))
-    assert rows(path, "SELECT count(*) FROM events") == [(0,)]
-
-
-def test_a_correction_is_deleted_with_its_event(path: Path) -> None:
+def test_a_superseded_or_old_event_is_deleted_with_its_correction(path: Path) -> None:
     store = EventStore(path)
     with SqliteSink(path) as sink:
         sink.send(records(event(0), event(1)))
         for number in (0, 1):
             store.correct(event(number).id, "B777OP99")
         sink.send(records(replace(event(2), supersedes=event(0).id)))
+    assert rows(path, "SELECT id FROM events ORDER BY id") == [(event(1).id,), (event(2).id,)]
     assert rows(path, "SELECT id FROM corrections") == [(event(1).id,)]
     with SqliteSink(path, keep_days=1) as sink:
         sink.send(records(event(-(10**7))))
-    assert rows(path, "SELECT id FROM corrections") == []
+    assert rows(path, "SELECT id FROM events") == rows(path, "SELECT id FROM corrections") == []
     store.close()
 
 
