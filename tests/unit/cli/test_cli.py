@@ -422,12 +422,6 @@ def test_a_name_that_is_not_utf8_is_escaped(run: Run, tmp_path: Path) -> None:
     assert "\\xff.jpg" in table.read_text(encoding="utf-8")
 
 
-def test_a_full_disk_is_reported_in_one_line(run: Run, car: Path) -> None:
-    result = run(car, "--csv", "/dev/full")
-    assert result.exit_code == 2
-    assert result.stderr == "plates: --csv /dev/full: No space left on device\n"
-
-
 def test_a_picture_too_wide_for_its_format_is_annotated_as_png(run: Run, tmp_path: Path) -> None:
     wide = encode(np.zeros((8, 16_400, 3), np.uint8), ".png")
     path = tmp_path / "wide.webp"
@@ -457,11 +451,17 @@ def test_links_to_folders_are_followed_once(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("option", ["--csv", "--save-annotated"])
-def test_an_unwritable_output_is_named(run: Run, car: Path, option: str) -> None:
-    result = run(car, option, car / "below")
-    assert result.exit_code == 2
-    assert result.stderr.startswith(f"plates: {option} {car / 'below'}: ")
+@pytest.mark.parametrize(
+    ("option", "place", "says"),
+    [
+        ("--csv", "/dev/full", "No space left on device"),
+        ("--csv", "car.jpg/below", "Not a directory"),
+        ("--save-annotated", "car.jpg/below", "Not a directory"),
+    ],
+)
+def test_an_unwritable_output_is_named(run: Run, car: Path, option: str, place: str, says: str) -> None:
+    result = run(car, option, car.parent / place)
+    assert (result.exit_code, result.stderr) == (2, f"plates: {option} {car.parent / place}: {says}\n")
 
 
 def test_folders_are_searched_in_order(tmp_path: Path) -> None:
@@ -489,17 +489,14 @@ def test_ctrl_c_is_a_clean_end(run: Run, car: Path) -> None:
     assert "Traceback" not in result.output
 
 
-def test_health_without_a_server(tmp_path: Path) -> None:
-    result = CliRunner().invoke(app, ["health", "--url", "127.0.0.1:1", "--timeout", "5"])
-    assert result.exit_code == 1
-    assert result.stderr.startswith("unhealthy: 127.0.0.1:1: ")
-
-
-@pytest.mark.parametrize("supervisor", ["x y", "x:y", "[", "\u0439:1", "127.0.0.1:1"])
-def test_health_of_something_other_than_a_supervisor(supervisor: str) -> None:
-    result = CliRunner().invoke(app, ["health", "--supervisor", supervisor, "--timeout", "5"])
+@pytest.mark.parametrize(
+    ("option", "address"),
+    [("--url", "127.0.0.1:1"), *(("--supervisor", each) for each in ("x y", "x:y", "[", "\u0439:1", "127.0.0.1:1"))],
+)
+def test_health_of_what_does_not_answer(option: str, address: str) -> None:
+    result = CliRunner().invoke(app, ["health", option, address, "--timeout", "5"])
     assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr.startswith(f"unhealthy: {supervisor}: ")
+    assert result.stderr.startswith(f"unhealthy: {address}: ")
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe", None, b"secret key\n"], ids=["no text", "no file", "no key"])

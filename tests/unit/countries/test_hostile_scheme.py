@@ -44,7 +44,10 @@ HOSTILE = {
 }
 
 
-def refuse(path: Path, says: str) -> None:
+def refuse(folder: Path, name: str) -> None:
+    text, says = HOSTILE[name]
+    path = folder / f"{name}.toml"
+    path.write_text(text, encoding="utf-8")
     with pytest.raises(SchemeError) as caught:
         load_scheme(str(path))
     assert says in str(caught.value)
@@ -52,12 +55,8 @@ def refuse(path: Path, says: str) -> None:
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_scheme_over_the_limits_is_refused(tmp_path: Path, name: str) -> None:
-    text, says = HOSTILE[name]
-    (tmp_path / f"{name}.toml").write_text(text, encoding="utf-8")
-    refuse(tmp_path / f"{name}.toml", says)
+    refuse(tmp_path, name)
 
 
 def test_refusing_a_hostile_scheme_takes_little_memory(tmp_path: Path) -> None:
-    text, says = HOSTILE["product"]
-    (tmp_path / "product.toml").write_text(text, encoding="utf-8")
-    in_little_memory(refuse, tmp_path / "product.toml", says)
+    in_little_memory(refuse, tmp_path, "product")

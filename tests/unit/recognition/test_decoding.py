@@ -23,34 +23,26 @@ def test_no_plates_give_no_readings() -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "name"),
     [
-        "B911TO150",
-        "M076HM69",
-        "A777AA777",
-        "AA12377",
-        "AA123777",
-        "AA123477",
-        "1234AA77",
-        "A123477",
-        "AA123A77",
-        "004T12377",
+        ("B911TO150", "private"),
+        ("M076HM69", "private"),
+        ("A777AA777", "private"),
+        ("AA12377", "taxi"),
+        ("AA123777", "taxi or trailer"),
+        ("AA123477", "taxi or trailer"),
+        ("1234AA77", "military"),
+        ("A123477", "police"),
+        ("AA123A77", "transit"),
+        ("004T12377", "diplomatic"),
     ],
 )
-def test_the_decoder_reads_each_format(text: str) -> None:
+def test_the_decoder_reads_each_format(text: str, name: str) -> None:
     (reading,) = PlateDecoder(RUSSIA).decode(spell(text))
     assert reading.text == reading.best == text
+    assert (reading.format, reading.scheme) == (name, "russia")
     assert reading.confidence == min(reading.characters) > 0.9
     assert len(reading.characters) == len(text)
-
-
-@pytest.mark.parametrize(
-    ("text", "name"),
-    [("B911TO150", "private"), ("AA12377", "taxi"), ("AA123477", "taxi or trailer"), ("1234AA77", "military")],
-)
-def test_a_text_has_its_format_and_scheme(text: str, name: str) -> None:
-    (reading,) = PlateDecoder(RUSSIA).decode(spell(text))
-    assert (reading.format, reading.scheme) == (name, "russia")
 
 
 def test_the_number_of_lines_determines_the_format() -> None:

@@ -13,6 +13,7 @@ from plate_nets.common.errors import InputError, InputTooLarge
 from plate_nets.recognition.encoded import EOI
 from plate_nets.recognition.images import check_image, decode_image, load_picture
 from plate_nets.recognition.reader import FrameLimits
+from plate_nets.types import Frame
 from tests.frames import Placed, compose, encode
 
 LIMITS = FrameLimits()
@@ -21,21 +22,28 @@ SUFFIXES = (".jpg", ".png", ".webp", ".bmp")
 NO_PICTURE = "^image: expected a JPEG, PNG, WEBP, BMP, HEIC or AVIF picture, got"
 
 
+def by_opencv(encoded: bytes) -> Frame:
+    return np.asarray(cv2.imdecode(np.frombuffer(encoded, np.uint8), cv2.IMREAD_COLOR), np.uint8)
+
+
+def jpeg(mode: str = "RGB", **options: Any) -> bytes:
+    file = io.BytesIO()
+    Image.fromarray(FRAME[..., ::-1]).convert(mode).save(file, "JPEG", **options)
+    return file.getvalue()
+
+
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_a_picture_decodes_as_opencv_reads_it(suffix: str) -> None:
     encoded = encode(FRAME, suffix)
-    expected = cv2.imdecode(np.frombuffer(encoded, np.uint8), cv2.IMREAD_COLOR)
-    np.testing.assert_array_equal(decode_image(encoded, LIMITS), expected)
+    np.testing.assert_array_equal(decode_image(encoded, LIMITS), by_opencv(encoded))
 
 
 @pytest.mark.parametrize("options", [{"progressive": True}, {"subsampling": 0}, {"subsampling": 2}, {"quality": 20}])
 @pytest.mark.parametrize("mode", ["RGB", "L", "CMYK"])
 def test_a_jpeg_of_any_kind_decodes_as_opencv_reads_it(mode: str, options: dict[str, Any]) -> None:
-    file = io.BytesIO()
-    Image.fromarray(FRAME[..., ::-1]).convert(mode).save(file, "JPEG", **options)
-    expected = cv2.imdecode(np.frombuffer(file.getvalue(), np.uint8), cv2.IMREAD_COLOR)
-    found = decode_image(file.getvalue(), LIMITS)
-    np.testing.assert_allclose(found, expected, atol=mode == "CMYK")  # two ways to round
+    encoded = jpeg(mode, **options)
+    found = decode_image(encoded, LIMITS)
+    np.testing.assert_allclose(found, by_opencv(encoded), atol=mode == "CMYK")  # two ways to round
 
 
 @pytest.mark.parametrize("mode", ["L", "LA", "RGB", "RGBA", "P", "1", "I;16", "RGB;16", "P with a transparent colour"])
@@ -47,14 +55,7 @@ def test_a_png_of_any_kind_decodes_as_opencv_reads_it(mode: str) -> None:
         picture, file = Image.fromarray(FRAME[..., ::-1]).convert(mode.split()[0]), io.BytesIO()
         picture.save(file, "PNG", **({"transparency": bytes(range(200))} if " " in mode else {}))
         encoded = file.getvalue()
-    expected = cv2.imdecode(np.frombuffer(encoded, np.uint8), cv2.IMREAD_COLOR)
-    np.testing.assert_array_equal(decode_image(encoded, LIMITS), expected)
-
-
-def jpeg(mode: str = "RGB", **options: Any) -> bytes:
-    file = io.BytesIO()
-    Image.fromarray(FRAME[..., ::-1]).convert(mode).save(file, "JPEG", **options)
-    return file.getvalue()
+    np.testing.assert_array_equal(decode_image(encoded, LIMITS), by_opencv(encoded))
 
 
 def with_stray(encoded: bytes) -> bytes:
