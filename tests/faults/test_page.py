@@ -165,9 +165,11 @@ def half_heads(page: Page) -> None:
 def two_lengths(page: Page) -> None:
     with page.connect() as raw:
         raw.sendall(
-            head("/api/v1/plates", "image/jpeg", 5, "Transfer-Encoding: chunked\r\n") + b"0\r\n\r\nGET / HTTP/1.1"
+            head("/api/v1/plates", "image/jpeg", 5, "Transfer-Encoding: chunked\r\n")
+            + b"0\r\n\r\nGET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
         )
-        assert b"".join(iter(lambda: raw.recv(1 << 16), b"")).count(b"HTTP/1.1") == 1
+        said = b"".join(iter(lambda: raw.recv(1 << 16), b""))
+    assert said.startswith(b"HTTP/1.1 400") and said.count(b"HTTP/1.1") == 1, "the rest is not read"
 
 
 def wrong_values(page: Page) -> None:

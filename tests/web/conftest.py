@@ -1,9 +1,11 @@
 """The page behind a real uvicorn, and a real browser."""
 
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -50,6 +52,21 @@ def guarded(reader: LocalReader) -> Iterator[httpx.Client]:
     """As it runs for others: with a token."""
     with running(reader, WebSettings(tokens=(TOKEN,))) as client:
         yield client
+
+
+def connected(client: httpx.Client) -> socket.socket:
+    """A connection of its own to the server of a client."""
+    parts = urlsplit(str(client.base_url))
+    return socket.create_connection((parts.hostname or "", parts.port or 0), timeout=60)
+
+
+def heard(raw: socket.socket, what: bytes) -> None:
+    """Wait until this was received."""
+    said = b""
+    while what not in said:
+        part = raw.recv(65_536)
+        assert part, said
+        said += part
 
 
 class Seen:

@@ -3,12 +3,10 @@
 import asyncio
 import io
 import re
-import socket
 import threading
 import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -24,7 +22,7 @@ from plate_nets.web.health import Backend
 from plate_nets.web.server import WebServer
 from plate_nets.web.settings import WebSettings
 from tests.frames import compose, encode
-from tests.web.conftest import CAR, TEXT, TOKEN, running
+from tests.web.conftest import CAR, TEXT, TOKEN, connected, heard, running
 
 PLATES = "/api/v1/plates"
 BROWSER = {"Origin": "http://evil.example", "Sec-Fetch-Site": "cross-site"}
@@ -121,8 +119,7 @@ def test_the_name_of_an_upload_is_never_used_as_a_path(web: httpx.Client) -> Non
     ],
 )
 def test_no_path_leaves_the_static_files(web: httpx.Client, path: str) -> None:
-    parts = urlsplit(str(web.base_url))
-    with socket.create_connection((parts.hostname or "", parts.port or 0), timeout=10) as raw:
+    with connected(web) as raw:
         raw.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".encode())
         answer = b"".join(iter(lambda: raw.recv(65_536), b""))
     assert answer.split(b" ", 2)[1] == b"404", answer
@@ -216,17 +213,10 @@ def test_the_page_answers_while_reading_and_refuses_excess_pictures() -> None:
 
 
 def test_a_sender_that_stalls_is_given_up(reader: LocalReader) -> None:
-    with running(reader, WebSettings(idle=0.3)) as client:
-        parts = urlsplit(str(client.base_url))
-        with socket.create_connection((parts.hostname or "", parts.port or 0), timeout=20) as raw:
-            head = (
-                f"POST {PLATES} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: image/jpeg\r\nContent-Length: 99\r\n\r\n"
-            )
-            raw.sendall(head.encode())
-            answer = b""
-            while part := b"" if b"PLATES_TIMED_OUT" in answer else raw.recv(65_536):
-                answer += part
-        assert b"PLATES_TIMED_OUT" in answer
+    head = f"POST {PLATES} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: image/jpeg\r\nContent-Length: 99\r\n\r\n"
+    with running(reader, WebSettings(idle=0.3)) as client, connected(client) as raw:
+        raw.sendall(head.encode())
+        heard(raw, b"PLATES_TIMED_OUT")
 
 
 @pytest.mark.parametrize(

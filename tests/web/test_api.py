@@ -2,9 +2,8 @@
 
 import base64
 import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import closing
 from typing import Any
 
 import httpx
@@ -14,6 +13,7 @@ import pytest
 from plate_nets.recognition.local import LocalReader
 from plate_nets.web.settings import WebSettings
 from tests.frames import Placed, compose, encode, hard_to_read
+from tests.local_http import LocalHttp, QuietHandler
 from tests.web.conftest import CAR, ROAD, TEXT, running
 
 PLATES = "/api/v1/plates"
@@ -36,11 +36,8 @@ def test_a_picture_is_read(web: httpx.Client, how: str) -> None:
         picture = only(web.post(PLATES, files={"file": ("car.jpg", CAR)}))
         assert picture["file"] == "car.jpg"
     elif how == "photo of a phone":
-        picture = only(
-            web.post(
-                PLATES, files={"file": ("IMG_1.HEIC", encode(compose(360, 480, [Placed(TEXT, 100, 200)]), ".heic"))}
-            )
-        )
+        photo = encode(compose(360, 480, [Placed(TEXT, 100, 200)]), ".heic")
+        picture = only(web.post(PLATES, files={"file": ("IMG_1.HEIC", photo)}))
     else:
         picture = only(web.post(PLATES, content=CAR, headers={"Content-Type": "image/jpeg"}))
     assert (picture["width"], picture["height"]) == (480, 360)
@@ -104,7 +101,7 @@ def test_health_reports_whether_plates_are_read(web: httpx.Client) -> None:
     assert "plates_web_pictures_total" in web.get("/metrics").text
 
 
-class Pictures(BaseHTTPRequestHandler):
+class Pictures(QuietHandler):
     """A site with a picture, a large one, and a redirect to another site."""
 
     def do_GET(self) -> None:
@@ -117,19 +114,11 @@ class Pictures(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def log_message(self, format: str, *args: object) -> None:
-        """Log nothing."""
-
 
 @pytest.fixture
 def site() -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Pictures)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"127.0.0.1:{server.server_port}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with closing(LocalHttp(Pictures)) as server:
+        yield f"127.0.0.1:{server.port}"
 
 
 def test_a_picture_is_fetched_only_from_a_listed_host(site: str, reader: LocalReader) -> None:

@@ -11,7 +11,6 @@ from contextlib import AbstractContextManager, closing
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -22,16 +21,17 @@ from plate_nets.cameras.privacy import without_texts
 from plate_nets.cameras.watch_lists import load_watch_list
 from plate_nets.cli import app
 from plate_nets.evaluation.dataset import load_dataset
-from plate_nets.events.event import Crossed, Crossing, Images, Judged
+from plate_nets.events.event import Crossed, Crossing, Images, Judged, PlateEvent
 from plate_nets.events.sinks.base import Record
 from plate_nets.events.sinks.sqlite import SqliteSink
 from plate_nets.web.labels import label_rows
 from plate_nets.web.lists import ListKeeper
 from plate_nets.web.store import EventStore
 from tests.clips import TEXT, passing, still, write_clip
+from tests.commands import Result
 from tests.events import MOMENT, event, later
 from tests.killing import kill
-from tests.web.conftest import CAR, Seen
+from tests.web.conftest import CAR, Seen, connected
 
 EVENTS = "/api/v1/events"
 
@@ -191,6 +191,20 @@ def test_an_invalid_question_about_events_is_refused(seen: Seen, path: str, aske
     refused(seen.client.get(f"{EVENTS}/{path}", params=asked))
 
 
+def export(labels: Path, events: Path, pictures: Path, *options: str) -> Result:
+    """`plates events export`."""
+    arguments = ["events", "export", "--labels", labels, "--events", events, "--pictures", pictures, *options]
+    return CliRunner().invoke(app, list(map(str, arguments)))
+
+
+def write_corrected(path: Path, kept: PlateEvent) -> None:
+    """Write a store with one event and a correction of it."""
+    with closing(EventStore(path)) as store:
+        with SqliteSink(path) as sink:
+            sink.send([Record(1, kept.key, "gate", kept.to_json())])
+        store.correct(kept.id, "A001AA77")
+
+
 def refused(answer: httpx.Response) -> None:
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "PLATES_BAD_INPUT")
 
@@ -211,8 +225,7 @@ def test_a_correction_is_stored_beside_the_read_text_and_exported_as_a_label(see
     assert seen.client.get(f"{EVENTS}/{outside.id}/frame.jpg").status_code == 404
 
     labels = tmp_path / "labels"
-    arguments = ["events", "export", "--labels", labels, "--events", seen.store, "--pictures", seen.pictures]
-    result = CliRunner().invoke(app, list(map(str, arguments)))
+    result = export(labels, seen.store, seen.pictures)
     assert (result.exit_code, "1 label; 1 left out: no frame" in result.output) == (0, True), result.output
     (label,) = load_dataset(labels, strict=True).labels
     assert (label.text, label.box) == ("B777OP99", kept.box)
@@ -246,16 +259,11 @@ def test_a_correction_is_stored_beside_the_read_text_and_exported_as_a_label(see
 def test_labels_of_a_damaged_store_are_refused_in_one_line(tmp_path: Path, document: bytes, said: str) -> None:
     path, pictures = tmp_path / "events.sqlite", tmp_path / "pictures"
     (pictures / "a").mkdir(parents=True)
-    store = EventStore(path)
-    with SqliteSink(path) as sink:
-        sink.send([Record(1, event().key, "gate", event().to_json())])
-    store.correct(event().id, "A001AA77")
-    store.close()
+    write_corrected(path, event())
     with closing(sqlite3.connect(path)) as database:
         database.execute("UPDATE events SET document = CAST(? AS TEXT)", (document,))
         database.commit()
-    arguments = ["events", "export", "--labels", tmp_path / "labels", "--events", path, "--pictures", pictures]
-    result = CliRunner().invoke(app, list(map(str, arguments)))
+    result = export(tmp_path / "labels", path, pictures)
     assert result.exit_code == 2 and said in result.stderr, result.output
     assert len(result.stderr.splitlines()) == 1
     assert {each.name for each in tmp_path.rglob("*")} == {"events.sqlite", "pictures", "a"}, (
@@ -272,16 +280,10 @@ def export_of_changed(folder: Path, change: str, *options: str) -> str:
     path, pictures = folder / "events.sqlite", folder / "pictures"
     pictures.mkdir()
     (pictures / "frame.jpg").write_bytes(CAR)
-    kept = replace(event(), images=Images(frame="frame.jpg"))
-    store = EventStore(path)
-    with SqliteSink(path) as sink:
-        sink.send([Record(1, kept.key, "gate", kept.to_json())])
-    store.correct(kept.id, "A001AA77")
-    store.close()
+    write_corrected(path, replace(event(), images=Images(frame="frame.jpg")))
     with closing(sqlite3.connect(path)) as database:
         database.executescript(change)
-    arguments = ["events", "export", "--labels", folder / "labels", "--events", path, "--pictures", pictures, *options]
-    result = CliRunner().invoke(app, list(map(str, arguments)))
+    result = export(folder / "labels", path, pictures, *options)
     assert isinstance(result.exception, (SystemExit, type(None))), result.exception
     return result.output
 
@@ -324,8 +326,7 @@ def test_a_file_that_is_not_a_store_creates_no_folder_of_labels(
         os.mkfifo(path)
     else:
         path.write_bytes(content)
-    arguments = ["events", "export", "--labels", labels, "--events", path, "--pictures", tmp_path]
-    result = CliRunner().invoke(app, list(map(str, arguments)))
+    result = export(labels, path, tmp_path)
     assert result.exit_code == 2 and said in result.stderr and len(result.stderr.splitlines()) == 1
     assert list(tmp_path.iterdir()) == [path]
     assert content is None or path.read_bytes() == content
@@ -393,9 +394,8 @@ def test_events_of_another_outbox_or_a_replaced_store_are_not_missed(seen: Seen)
 
 
 def test_a_client_that_never_reads_delays_no_other(seen: Seen) -> None:
-    parts = urlsplit(str(seen.client.base_url))
     big = tuple(replace(event(number), model="m" * 20_000) for number in range(600))
-    with socket.create_connection((parts.hostname or "", parts.port or 0), timeout=30) as slow:
+    with connected(seen.client) as slow:
         slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         slow.sendall(f"GET {EVENTS}/stream HTTP/1.1\r\nHost: 127.0.0.1\r\nLast-Event-ID: 0\r\n\r\n".encode())
         seen.write(event(700))
@@ -521,13 +521,10 @@ def test_a_correction_that_fits_no_format_gets_a_warning_and_is_not_exported(see
     assert seen.client.put(address, json={"plate": "B777OP99"}).json()["warning"] == ""
     answer = seen.client.put(address, json={"plate": "QQ1234"}).json()
     assert (answer["correction"], "QQ1234 fits no format of russia" in answer["warning"]) == ("QQ1234", True)
-    arguments = ["events", "export", "--events", str(seen.store), "--pictures", str(seen.pictures), "--labels"]
-    result = CliRunner().invoke(app, [*arguments, str(tmp_path / "checked"), "--scheme", "russia"])
-    assert "0 labels; 1 left out: fit no format" in result.output
-    result = CliRunner().invoke(app, [*arguments, str(tmp_path / "latin"), "--scheme", "latin"])
-    assert result.output.endswith("latin: 1 label\n")
-    result = CliRunner().invoke(app, [*arguments, str(tmp_path / "all"), "--any-text"])
-    assert result.output.endswith("all: 1 label\n")
+    kept = (seen.store, seen.pictures)
+    assert "0 labels; 1 left out: fit no format" in export(tmp_path / "a", *kept, "--scheme", "russia").output
+    assert export(tmp_path / "latin", *kept, "--scheme", "latin").output.endswith("latin: 1 label\n")
+    assert export(tmp_path / "all", *kept, "--any-text").output.endswith("all: 1 label\n")
 
 
 def test_a_video_is_watched_with_the_threshold_of_its_request(web: httpx.Client, tmp_path: Path) -> None:
