@@ -1,9 +1,7 @@
 """Two servers behind one client under load. One is restarted, killed or frozen, and no call fails."""
 
 import signal
-import time
-import urllib.request
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,13 +13,9 @@ from benchmarks.fleet import Callers, frames_read
 from tests.faults.conftest import LENIENT
 from tests.faults.load import PAUSE
 from tests.serve import Serve
+from tests.waiting import eventually
 
-
-def wait(condition: Callable[[], bool], otherwise: str, seconds: float = 60 * LENIENT) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, otherwise
-        time.sleep(0.05)
+SECONDS = 60 * LENIENT
 
 
 def frames(serve: Serve) -> int:
@@ -30,14 +24,6 @@ def frames(serve: Serve) -> int:
 
 def callers_of(servers: Sequence[Serve], pause: float = PAUSE) -> Callers:
     return Callers({wire: [each.addresses[wire] for each in servers] for wire in ("http", "grpc")}, pause)
-
-
-def is_healthy(serve: Serve) -> bool:
-    try:
-        urllib.request.urlopen(serve.addresses["health"], timeout=10).close()
-    except OSError:
-        return False
-    return True
 
 
 def start_again(serve: Serve, folder: Path) -> Serve:
@@ -63,7 +49,7 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Serve]]:
 def calling(servers: list[Serve], pause: float = PAUSE) -> Iterator[Callers]:
     """Working callers; none of their calls may fail."""
     for serve in servers:
-        wait(lambda: is_healthy(serve), "not healthy")  # noqa: B023
+        assert eventually(serve.is_healthy, SECONDS)
     with callers_of(servers, pause) as callers:
         yield callers
     assert callers.faults == []
@@ -90,20 +76,20 @@ def test_a_rolling_restart_fails_no_call(servers: list[Serve], callers: Callers,
         assert serve.finish(signal.SIGTERM) == 0
         callers.all_answered()
         servers[number] = start_again(serve, tmp_path / str(number))
-        wait(lambda: frames(servers[number]) > 0, "it gets no call")  # noqa: B023
+        assert eventually(lambda: frames(servers[number]) > 0, SECONDS), "it gets no call"  # noqa: B023
 
 
 def test_a_killed_server_fails_no_call(servers: list[Serve], callers: Callers) -> None:
     before = len(servers[0].events("restart"))
     servers[0].server().kill()
     callers.all_answered()
-    wait(lambda: len(servers[0].events("restart")) > before, "its supervisor starts it again")
-    wait(lambda: frames(servers[0]) > 0, "it gets no call")
+    assert eventually(lambda: len(servers[0].events("restart")) > before, SECONDS), "its supervisor starts it again"
+    assert eventually(lambda: frames(servers[0]) > 0, SECONDS), "it gets no call"
 
 
 def test_a_frozen_server_gets_no_more_calls(servers: list[Serve]) -> None:
     """The supervisor freezes too, as if the machine hung. The kernel still accepts connections."""
-    wait(lambda: is_healthy(servers[1]), "not healthy")
+    assert eventually(servers[1].is_healthy, SECONDS)
     frozen = [psutil.Process(servers[1].process.pid), servers[1].server()]
     try:
         with callers_of(servers) as callers:

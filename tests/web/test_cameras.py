@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -33,19 +34,22 @@ from tests.watch_lists import watch_list
 from tests.web.browsing import DESK_EN, LOOKS, NAMES, PHONE_RU, Look, check, looking, picture
 
 
-def test_cameras_are_watched_shown_and_kept(
-    reader: LocalReader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[EventStore]:
+    """The store `events.sqlite` of an empty folder, in which the test runs."""
     monkeypatch.chdir(tmp_path)
+    with closing(EventStore(tmp_path / "events.sqlite")) as store:
+        yield store
+
+
+def test_cameras_are_watched_shown_and_kept(reader: LocalReader, tmp_path: Path, store: EventStore) -> None:
     clip = write_clip(tmp_path / "clip.mp4", passing(8, size=(720, 1280), empty=8), fps=4)
     plan = WatchPlan(
         cameras=(CameraSettings(str(clip), id="gate"),),
         sinks=(JsonlSettings(name="lines", path=tmp_path / "events.jsonl"),),
         pictures=tmp_path / "pictures",
     )
-    path = tmp_path / "events.sqlite"
-    store = EventStore(path)
-    with CameraRoom(plan, path, reader, [watch_list("staff", {TEXT: "Ann"})]) as room:
+    with CameraRoom(plan, Path("events.sqlite"), reader, [watch_list("staff", {TEXT: "Ann"})]) as room:
         app = create_app(Backend(reader, "local"), WebSettings(), Sources(store, plan.pictures, room))
         with WebServer(app) as server, httpx.Client(base_url=server.url, timeout=60, trust_env=False) as client:
 
@@ -62,7 +66,6 @@ def test_cameras_are_watched_shown_and_kept(
             kept = client.get(f"/api/v1/events/{event['id']}/plate.jpg").raise_for_status().content
             health = client.get("/api/v1/health").json()
             section = client.get("/cameras")
-    store.close()
     assert (section.status_code, section.headers["location"]) == (303, "/#cameras")
     assert (event["plate"], [match["list"] for match in event["watch"]]) == (TEXT, ["staff"])
     assert camera["camera_id"] == "gate"
@@ -120,62 +123,46 @@ def test_a_camera_has_a_card_with_its_state_and_advice(
 
 @pytest.mark.parametrize("blur", [False, True])
 def test_the_live_picture_is_blurred_as_the_stored_ones_are(
-    reader: LocalReader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, blur: bool
+    reader: LocalReader, tmp_path: Path, store: EventStore, blur: bool
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     clip = write_clip(tmp_path / "clip.mp4", passing(8), fps=4)
-    path = tmp_path / "events.sqlite"
-    store = EventStore(path)
-    with CameraRoom(WatchPlan(cameras=(CameraSettings(str(clip), id="gate"),), blur=blur), path, reader, ()) as room:
+    plan = WatchPlan(cameras=(CameraSettings(str(clip), id="gate"),), blur=blur)
+    with CameraRoom(plan, Path("events.sqlite"), reader, ()) as room:
         assert eventually(lambda: [each for each in store.page(EventFilter()).events if each["stage"] == "final"], 60)
         encoded = room.picture("gate")
-    store.close()
     assert encoded is not None
     assert (TEXT in [plate.reading.text for plate in reader.read(encoded)]) == (not blur)
 
 
 def test_the_age_limit_of_pictures_does_not_delete_events(
-    reader: LocalReader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    reader: LocalReader, tmp_path: Path, store: EventStore
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     clip = write_clip(tmp_path / "clip.mp4", passing(8, empty=8), fps=4)
     old = CameraSettings(str(clip), id="gate", start=datetime(2020, 1, 1, tzinfo=UTC))
-    path = tmp_path / "events.sqlite"
-    store = EventStore(path)
-    with CameraRoom(WatchPlan(cameras=(old,), keep_days=1), path, reader, ()):
+    with CameraRoom(WatchPlan(cameras=(old,), keep_days=1), Path("events.sqlite"), reader, ()):
         assert eventually(lambda: store.page(EventFilter()).events, 60)
     (event,) = store.page(EventFilter()).events
-    store.close()
     assert event["timestamp"].startswith("2020-01-01")
 
 
-def test_a_killed_sink_thread_keeps_its_events(
-    reader: LocalReader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_killed_sink_thread_keeps_its_events(reader: LocalReader, tmp_path: Path, store: EventStore) -> None:
     cars = [*passing(40, empty=24)] * 12  # there always is one when it continues
     camera = RtspCamera(write_clip(tmp_path / "clip.mkv", cars, fps=8))
-    path = tmp_path / "events.sqlite"
-    store = EventStore(path)
     plan = WatchPlan(cameras=(CameraSettings(camera.url(), id="gate"),))
-    with CameraRoom(plan, path, reader, ()):
+    with CameraRoom(plan, Path("events.sqlite"), reader, ()):
         kill("cameras")
         assert eventually(lambda: store.page(EventFilter()).events, 120)
     camera.kill()
-    store.close()
 
 
 def test_a_camera_is_read_when_somebody_asks(
-    reader: LocalReader, browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    reader: LocalReader, browser: Browser, tmp_path: Path, store: EventStore
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     camera = RtspCamera(write_clip(tmp_path / "clip.mkv", [*passing(40, empty=8)] * 12, fps=8))
     device = OnvifDevice()
-    path = tmp_path / "events.sqlite"
-    store = EventStore(path)
     watched = CameraSettings(camera.url(), id="gate", read="on_trigger", onvif=device.url())
     plan = WatchPlan(cameras=(watched,))
-    with CameraRoom(plan, path, reader, ()) as room:
+    with CameraRoom(plan, Path("events.sqlite"), reader, ()) as room:
         app = create_app(Backend(reader, "local"), WebSettings(), Sources(store, None, room))
         with WebServer(app) as server, httpx.Client(base_url=server.url, timeout=60, trust_env=False) as client:
 
@@ -200,7 +187,6 @@ def test_a_camera_is_read_when_somebody_asks(
             offline = ask()
     device.close()
     (kept,) = store.page(EventFilter()).events
-    store.close()
     assert before == [] and first == same
     (event,) = first["events"]
     assert (event["camera_id"], event["plate"], event["stage"]) == ("gate", TEXT, "final")

@@ -16,6 +16,10 @@ from plate_nets.web.settings import WebSettings, networks_of
 from plate_nets.web.uploads import plain_name
 
 
+async def nothing() -> Message:
+    return {"type": "http.request"}
+
+
 def test_a_rate_limit_refills_and_is_separate_for_each_name() -> None:
     now = 0.0
     rate = Rate(2.0, 3, lambda: now)
@@ -99,16 +103,13 @@ def test_the_host_header_does_not_open_a_path_that_requires_a_token(monkeypatch:
     async def behind(scope: Scope, receive: Receive, send: Send) -> None:
         raise AssertionError("this request has no token")
 
-    async def receive() -> Message:
-        return {"type": "http.request"}
-
     async def send(message: Message) -> None:
         sent.append(message)
 
     sent: list[Message] = []
     monkeypatch.setattr(HTTPConnection, "url", property(built_from_the_header))
     scope = {"type": "http", "method": "GET", "path": "/metrics", "headers": [(b"host", b"x/login?")]}
-    asyncio.run(Guard(behind, Access(WebSettings(tokens=("a-token-of-the-tests",))))(scope, receive, send))
+    asyncio.run(Guard(behind, Access(WebSettings(tokens=("a-token-of-the-tests",))))(scope, nothing, send))
     assert sent[0]["status"] == 401
 
 
@@ -126,10 +127,6 @@ def test_no_cookie_that_must_be_unquoted_reaches_the_application() -> None:
     scope = {"type": "http", "method": "GET", "path": "/", "query_string": b"", "client": ("127.0.0.1", 1)}
     asyncio.run(ask(scope | {"headers": [(b"host", b"localhost"), (b"cookie", cookies)]}))
     assert seen == [{"plates_language": "ru", "b": "1"}]
-
-
-async def nothing() -> Message:
-    return {"type": "http.request"}
 
 
 async def nowhere(message: Message) -> None:

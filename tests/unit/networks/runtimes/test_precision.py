@@ -24,6 +24,7 @@ from plate_nets.networks.runtimes.precision import (
     CANDIDATES,
     PRECISION_VARIABLE,
     PRECISIONS,
+    Candidate,
     appearances_agree,
     choose,
     corners_agree,
@@ -67,19 +68,23 @@ def test_an_invalid_setting_is_refused() -> None:
         choose(YOLO.name, Path("none"), {PRECISION_VARIABLE: "int4"})
 
 
+def slow_in(slow: str, name: str, loaded: list[str]) -> Candidate:
+    """A network that always runs in float32, and three times per call in the precision ``slow``."""
+    original = CANDIDATES[name]
+
+    def load(path: Path, threads: int, wanted: Precision) -> Callable[[Any], NDArray[np.float32]]:
+        loaded.append(wanted)
+        run = original.load(path, threads, "float32")
+        return lambda given: [run(given) for _ in range(3 if wanted == slow else 1)][-1]
+
+    return replace(original, load=load)
+
+
 @pytest.mark.parametrize("often", ["float32", "bfloat16"])
 def test_the_faster_precision_is_used(
     model_repository: Path, monkeypatch: pytest.MonkeyPatch, often: Precision
 ) -> None:
-    original = CANDIDATES[CORNERS.name]
-
-    def load(path: Path, threads: int, wanted: Precision) -> Callable[[Any], NDArray[np.float32]]:
-        """A network that always runs in float32, and three times per call in the precision ``often``."""
-        run = original.load(path, threads, "float32")
-        return lambda given: [run(given) for _ in range(3 if wanted == often else 1)][-1]
-
-    candidate = replace(original, load=load)
-    monkeypatch.setattr(precision, "CANDIDATES", {CORNERS.name: candidate})
+    monkeypatch.setattr(precision, "CANDIDATES", {CORNERS.name: slow_in(often, CORNERS.name, [])})
     choice = choose(CORNERS.name, file_of(model_repository, CORNERS.name), UNKNOWN)
     if has_bfloat16():
         assert (choice.precision == "bfloat16") == (often == "float32")
@@ -92,17 +97,9 @@ def test_the_faster_precision_is_used(
 def test_layers_without_int8_use_bfloat16_if_that_is_fast(
     model_repository: Path, monkeypatch: pytest.MonkeyPatch, emulated: bool
 ) -> None:
-    loaded = []
-    slow = "bfloat16" if emulated else "float32"
-
-    def load(path: Path, threads: int, wanted: Precision) -> Callable[[Any], NDArray[np.float32]]:
-        """A network that always runs in float32, and three times per call in the precision ``slow``."""
-        run = CANDIDATES[LPRNET.name].load(path, threads, "float32")
-        loaded.append(wanted)
-        return lambda given: [run(given) for _ in range(3 if wanted == slow else 1)][-1]
-
+    loaded: list[str] = []
     monkeypatch.setattr(precision, "has_bfloat16", lambda: True)
-    candidate = replace(CANDIDATES[LPRNET.name], load=load)
+    candidate = slow_in("bfloat16" if emulated else "float32", LPRNET.name, loaded)
     precision._measured(candidate, file_of(model_repository, LPRNET.name))
     assert loaded == ["float32", "bfloat16", "int8" if emulated else "int8-bfloat16"]
 

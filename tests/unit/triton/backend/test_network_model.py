@@ -108,6 +108,8 @@ def test_a_bad_request_is_answered_alone(parameters: dict[str, Any], tmp_path: P
         assert response.error().code() == triton.TritonError.INVALID_ARG
         assert response.error().message().startswith("PLATES_BAD_INPUT: ")
         assert what in response.error().message()
+    assert all(response.has_error() for response in model.execute(bad))
+    assert counted.batches == [2], "a batch of bad requests runs no forward pass"
 
 
 class Bytes(torch.nn.Module):
@@ -134,12 +136,6 @@ def test_calls_with_bytes_and_several_outputs(tmp_path: Path, model_repository: 
     assert [each["first"].tolist() for each in found] == [[[1]], [[4], [7]]]
     assert [each["second"].tolist() for each in found] == [[[1.0]], [[4.0], [7.0]]]
     assert found[0]["first"].dtype == np.uint8
-
-
-def test_a_batch_of_bad_requests_runs_no_forward_pass(tmp_path: Path, model_repository: Path) -> None:
-    save(AddOne(), tmp_path)
-    (response,) = make(tmp_path, model_repository).execute([request(crops(9), name="other")])
-    assert response.has_error()
 
 
 def test_a_failing_network_hides_its_traceback(
