@@ -27,21 +27,8 @@ INFER = "/v2/models/plate_recognition/infer"
 CAR = compose(96, 128, [Placed("A123BC77", 20, 40, 80)])
 PICTURES = tuple(encode(CAR, suffix) for suffix in (".jpg", ".png", ".webp", ".bmp"))
 DTYPES = (
-    "UINT8",
-    "INT8",
-    "FP32",
-    "FP64",
-    "BYTES",
-    "BOOL",
-    "FP16",
-    "BF16",
-    "INT64",
-    "uint8",
-    "",
-    "UINT8\0",
-    "Ж",
-    "X" * 5000,
-)
+    "UINT8", "INT8", "FP32", "FP64", "BYTES", "BOOL", "FP16", "BF16", "INT64", "uint8", "", "UINT8\0", "Ж", "X" * 5000,
+)  # fmt: skip
 SIDES = (0, 1, 2, 3, 7, 8, 9, 64, 255, 4096, 65535, 65536, 2**31 - 1, 2**31, 2**32, 2**62, 2**63 - 1)
 _BEYOND = 2**31
 """Elements of a shape beyond memory, which JSON data must not claim."""

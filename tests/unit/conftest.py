@@ -10,6 +10,7 @@ import pytest
 from plate_nets.recognition.annotation import annotate
 from plate_nets.types import Frame, Plate
 from tests.disk import SmallDisk, small_disk
+from tests.fakes.stub_server import StubServer, stub_server
 from tests.receiver import Receiver
 
 
@@ -17,6 +18,12 @@ from tests.receiver import Receiver
 def _small_disk(tmp_path: Path) -> Iterator[SmallDisk]:
     with small_disk(tmp_path / "disk") as disk:
         yield disk
+
+
+@pytest.fixture
+def stub() -> Iterator[StubServer]:
+    with stub_server() as stub:
+        yield stub
 
 
 @pytest.fixture

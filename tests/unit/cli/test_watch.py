@@ -39,6 +39,12 @@ def watch(source: object, *options: object, env: dict[str, str] | None = None) -
     return CliRunner().invoke(app, ["watch", str(source), "--local", *map(str, options)], env=env)
 
 
+def watch_file(text: str, *options: object) -> Result:
+    """Watch the cameras of a file with this text."""
+    Path("cameras.yaml").write_text(text, encoding="utf-8")
+    return watch("cameras.yaml", *options)
+
+
 @pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")  # in apprise
 def test_one_line_per_event_is_printed_and_every_sink_gets_it(clip: Path, receiver: Receiver) -> None:
     sinks = ["--jsonl", "e.jsonl", "--csv", "e.csv", "--sqlite", "e.sqlite", "--webhook", receiver.url]
@@ -121,25 +127,20 @@ def test_a_port_in_use_is_reported_in_one_line(clip: Path) -> None:
 
 def test_a_sink_option_replaces_the_sinks_of_its_type_in_the_file(clip: Path, receiver: Receiver) -> None:
     """The README's command with the file of docs/how-to/cameras.md."""
-    Path("cameras.yaml").write_text(
-        f"""
+    text = f"""
 cameras: [{{source: {clip}}}]
 sinks:
   - {{type: webhook, url: "http://127.0.0.1:9/of-the-file"}}
   - {{type: jsonl, path: events.jsonl}}
-""",
-        encoding="utf-8",
-    )
-    result = watch("cameras.yaml", "--webhook", receiver.url)
+"""
+    result = watch_file(text, "--webhook", receiver.url)
     assert result.exit_code == 0, result.stderr
     assert len(receiver.wait(2)) == len(Path("events.jsonl").read_text(encoding="utf-8").splitlines()) == 2
 
 
 def test_matches_only_counts_for_the_sinks_of_the_file(clip: Path) -> None:
-    Path("cameras.yaml").write_text(
-        f"cameras: [{{source: {clip}}}]\nsinks: [{{type: jsonl, path: events.jsonl}}]\n", encoding="utf-8"
-    )
-    result = watch("cameras.yaml", "--matches-only")
+    text = f"cameras: [{{source: {clip}}}]\nsinks: [{{type: jsonl, path: events.jsonl}}]\n"
+    result = watch_file(text, "--matches-only")
     assert result.exit_code == 0, result.stderr
     assert not Path("events.jsonl").read_text(encoding="utf-8")
 
@@ -175,8 +176,7 @@ def test_an_invalid_start_is_refused(start: str, says: str) -> None:
     ],
 )
 def test_faults_of_a_long_file_are_one_short_line(text: str, says: str) -> None:
-    Path("cameras.yaml").write_text(text, encoding="utf-8")
-    result = watch("cameras.yaml")
+    result = watch_file(text)
     assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
     assert says in result.stderr and len(result.stderr) < 1200
 
@@ -204,8 +204,7 @@ def test_texts_are_hashed_with_a_salt_also_in_the_saved_video(clip: Path, drawn:
 
 def test_cameras_and_sinks_come_from_a_file(clip: Path) -> None:
     Path("staff.csv").write_text(f"plate,label,cameras\n{TEXT},Ann,gate-1 gaet\n,\n", encoding="utf-8")
-    Path("cameras.yaml").write_text(
-        f"""
+    text = f"""
 cameras:
   - id: gate-1
     source: {clip}
@@ -215,10 +214,8 @@ cameras:
 watch_lists: [staff.csv]
 sinks:
   - {{type: jsonl, path: matches.jsonl, matches_only: true, finals_only: true}}
-""",
-        encoding="utf-8",
-    )
-    result = watch("cameras.yaml")
+"""
+    result = watch_file(text)
     assert result.exit_code == 1
     assert "gate-2: No such file or directory" in result.stderr
     assert "watch list staff, line 3: expected a plate" in result.stderr
@@ -319,8 +316,7 @@ def zones(items: str) -> str:
     ],
 )
 def test_a_fault_in_the_file_is_reported(text: str, message: str) -> None:
-    Path("cameras.yaml").write_text(text, encoding="utf-8")
-    result = watch("cameras.yaml")
+    result = watch_file(text)
     assert result.exit_code == 2
     assert message in result.stderr, result.stderr
 

@@ -2,7 +2,13 @@
 
 import pytest
 
-from plate_nets.client import balancing, client, fleet, retry, shared_memory
+from plate_nets.client import WireProtocol, balancing, client, fleet, retry, shared_memory
+
+
+@pytest.fixture(params=["http", "grpc"])
+def protocol(request: pytest.FixtureRequest) -> WireProtocol:
+    found: WireProtocol = request.param
+    return found
 
 
 class Clock:

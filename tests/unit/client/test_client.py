@@ -27,12 +27,6 @@ from tests.local_http import LocalHttp, QuietHandler
 FRAME = np.zeros((20, 30, 3), np.uint8)
 
 
-@pytest.fixture(params=["http", "grpc"])
-def protocol(request: pytest.FixtureRequest) -> WireProtocol:
-    found: WireProtocol = request.param
-    return found
-
-
 @pytest.mark.parametrize(
     "url",
     ["", "http://", "localhost:port", ":8000", "ftp://localhost:21", [], ["a", ""], ["dns:///"], ["dns:///https://a"]],

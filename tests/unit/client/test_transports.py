@@ -50,7 +50,7 @@ from plate_nets.common.errors import (
     ServerUnavailable,
 )
 from plate_nets.contract import ModelSpec, TensorSpec
-from tests.fakes.stub_server import CONFIG, METADATA, VERSION, StubServer, stub_server
+from tests.fakes.stub_server import CONFIG, METADATA, VERSION, StubServer
 
 SECONDS = 60.0
 KEY = "0123456789abcdef"
@@ -63,17 +63,6 @@ DOUBLE = ModelSpec(
 )
 ROWS = np.array([[1, 2], [3, 4]], np.float32)
 GIVEN = Input(DOUBLE.inputs[0], ROWS)
-
-
-@pytest.fixture
-def stub() -> Iterator[StubServer]:
-    with stub_server() as stub:
-        yield stub
-
-
-@pytest.fixture(params=["http", "grpc"])
-def protocol(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """`PlateReader`: the order of steps, the early stop, chunks, rows."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -80,15 +80,21 @@ class Chain:
         return np.broadcast_to(crops[:, :1, :1, 0], (len(crops), 23, 18))
 
 
+def blank(count: int) -> Crops:
+    return np.zeros((count, *CROP_DIMS), np.float32)
+
+
+def finding(corners: np.ndarray, as_one: Crops, upright: Crops) -> Callable[[Frame, Stages, bool], Found]:
+    """A detector of plates with these corners, blank crops along them, and these other crops."""
+    cut = PlateCrops(blank(len(corners)), corners, as_one, upright)
+    found = cut, corners[:, [0, 1, 4, 5]] + 0.1, np.ones(len(corners), np.float32), NO_VEHICLES
+    return lambda frame, stages, vehicles: found
+
+
 def test_the_decoder_gets_the_lines_from_the_corners() -> None:
     decoder = NumberDecoder()
     corners = box_quads(np.array([[0, 0, 52, 11], [0, 0, 29, 17]], np.float32)).reshape(-1, 8)
-
-    def detect(frame: Frame, stages: Stages, vehicles: bool) -> Found:
-        crops = np.zeros((2, *CROP_DIMS), np.float32)
-        return PlateCrops(crops, corners, crops[:1], crops), corners[:, :4], np.ones(2, np.float32), NO_VEHICLES
-
-    Chain(2).reader(detect=detect, decoder=decoder).scene(FRAME)
+    Chain(2).reader(detect=finding(corners, blank(1), blank(2)), decoder=decoder).scene(FRAME)
     assert decoder.lines[0] == [1, 2]
 
 
@@ -120,21 +126,15 @@ def test_the_requested_countries_decide_whether_a_short_plate_has_one_line(
 ) -> None:
     asked = load_schemes(schemes)
     alphabet, spelt = asked[0].alphabet, (as_two, as_one)
-
     spell = partial(spelling, alphabet, spelt)
-
-    def detect(frame: Frame, stages: Stages, vehicles: bool) -> Found:
-        crops = np.zeros((1, *CROP_DIMS), np.float32)
-        cut = PlateCrops(crops, SHORT, crops + 1, crops)
-        return cut, SHORT[:, [0, 1, 4, 5]] + 0.1, np.ones(1, np.float32), NO_VEHICLES
-
+    detect = finding(SHORT, blank(1) + 1, blank(1))
     reader = Chain(1).reader(
         detect=detect, rectify=np.copy, readers={"lprnet_latin": spell}, decoder=SchemeDecoder(asked)
     )
     (plate,) = reader.scene(FRAME, ReadOptions(evidence=True)).plates
     assert (plate.reading.text, plate.reading.scheme) == (text, country) and plate.reading.format
     assert plate.logits is not None
-    np.testing.assert_array_equal(plate.logits, spell(np.full((1, *CROP_DIMS), spelt.index(text), np.float32))[0])
+    np.testing.assert_array_equal(plate.logits, spell(blank(1) + spelt.index(text))[0])
 
 
 @pytest.mark.parametrize(
@@ -146,12 +146,7 @@ def test_a_plate_without_a_text_is_also_read_from_its_upright_crop(along_corners
     russia = main_scheme()
     spell = partial(spelling, russia.alphabet, (along_corners, upright))
     corners = box_quads(np.array([[0, 0, 94, 20]], np.float32)).reshape(-1, 8)
-
-    def detect(frame: Frame, stages: Stages, vehicles: bool) -> Found:
-        crops = np.zeros((1, *CROP_DIMS), np.float32)
-        cut = PlateCrops(crops, corners, crops[:0], crops + 1)
-        return cut, corners[:, [0, 1, 4, 5]] + 0.1, np.ones(1, np.float32), NO_VEHICLES
-
+    detect = finding(corners, blank(0), blank(1) + 1)
     reader = Chain(1).reader(detect=detect, rectify=np.copy, readers={"lprnet": spell}, decoder=SchemeDecoder([russia]))
     (plate,) = reader.scene(FRAME).plates
     assert plate.reading.text == text
@@ -159,8 +154,7 @@ def test_a_plate_without_a_text_is_also_read_from_its_upright_crop(along_corners
 
 def test_russias_plates_of_two_lines_are_not_read_as_one_line() -> None:
     chain = Chain(1)
-    crop = np.zeros((1, *CROP_DIMS), np.float32)
-    chain.reader().read_crops(PlateCrops(crop, SHORT, crop, crop))
+    chain.reader().read_crops(PlateCrops(blank(1), SHORT, blank(1), blank(1)))
     assert chain.read == [1]
 
 

@@ -371,6 +371,17 @@ sys.stdin.read()
 """
 
 
+def first_start_prints(message: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Let a stand-in be started, which prints this at the first start -> a folder with a file for each start."""
+    launched, guard = folder / "starts", folder / "guard.py"
+    launched.mkdir()
+    guard.write_text(GUARD.format(folder=str(launched), message=message), encoding="utf-8")
+    monkeypatch.setattr(server_module, "_GUARD", guard)
+    monkeypatch.setattr(server_module, "check_converted", lambda *_: None)
+    monkeypatch.setattr(server_module, "accepts", lambda *_: True)
+    return launched
+
+
 @pytest.mark.parametrize(
     ("error", "log", "starts"),
     [
@@ -382,15 +393,9 @@ def test_a_server_that_stays_after_a_model_failed_to_load_is_ended(
     monkeypatch: pytest.MonkeyPatch, converted: Path, tmp_path: Path, error: str, log: Path | None, starts: int
 ) -> None:
     """On an overloaded machine Triton stays: neither ready nor ended. It is started again if the fault passes."""
-    launched = tmp_path / "starts"
-    launched.mkdir()
-    guard = tmp_path / "guard.py"
-    guard.write_text(GUARD.format(folder=str(launched), message=error), encoding="utf-8")
-    monkeypatch.setattr(server_module, "_GUARD", guard)
+    launched = first_start_prints(error, tmp_path, monkeypatch)
     monkeypatch.setattr(start_watch, "ENDS_WITHIN", 0.2)
-    monkeypatch.setattr(server_module, "check_converted", lambda *_: None)
     monkeypatch.setattr(server_module, "is_ready", lambda _: len(list(launched.iterdir())) == 2)
-    monkeypatch.setattr(server_module, "accepts", lambda *_: True)
     server = EmbeddedTriton(converted, start_timeout=60, log=log)
     if starts == 2:
         server.start()
@@ -404,9 +409,7 @@ def test_a_server_that_stays_after_a_model_failed_to_load_is_ended(
 def test_a_slow_start_tells_once_which_models_it_waits_for(
     monkeypatch: pytest.MonkeyPatch, converted: Path, tmp_path: Path
 ) -> None:
-    launched, guard = tmp_path / "starts", tmp_path / "guard.py"
-    launched.mkdir()
-    guard.write_text(GUARD.format(folder=str(launched), message="successfully loaded 'stn'"), encoding="utf-8")
+    first_start_prints("successfully loaded 'stn'", tmp_path, monkeypatch)
     server = EmbeddedTriton(converted)
     answers = iter((False, False, False, True))
 
@@ -414,11 +417,8 @@ def test_a_slow_start_tells_once_which_models_it_waits_for(
         assert eventually(lambda: "loaded" in server.log_text(), 60)
         return next(answers)
 
-    monkeypatch.setattr(server_module, "_GUARD", guard)
     monkeypatch.setattr(server_module, "_PATIENCE", 0.0)
-    monkeypatch.setattr(server_module, "check_converted", lambda *_: None)
     monkeypatch.setattr(server_module, "is_ready", is_ready)
-    monkeypatch.setattr(server_module, "accepts", lambda *_: True)
     awaited: list[str] = []
     server.start(awaited.append)
     server.stop()

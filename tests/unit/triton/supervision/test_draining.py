@@ -1,19 +1,9 @@
 """When a server has answered all requests: its models are unloaded, or start to end."""
 
-from collections.abc import Iterator
-
-import pytest
-
 from plate_nets.triton.supervision.draining import finish_requests
-from tests.fakes.stub_server import StubServer, stub_server
+from tests.fakes.stub_server import StubServer
 
 KEY = "0123456789abcdef"
-
-
-@pytest.fixture
-def stub() -> Iterator[StubServer]:
-    with stub_server() as stub:
-        yield stub
 
 
 def test_a_model_counts_as_unloaded_once_one_of_its_processes_ended(stub: StubServer) -> None:

@@ -10,7 +10,7 @@ from plate_nets.common.errors import DeadlineExceeded, ServerOverloaded, ServerU
 from plate_nets.contract import PLATE_RECOGNITION, PROBE
 from plate_nets.triton.supervision.probe import ProbeClient, Prober
 from plate_nets.triton.supervision.progress import Progress
-from tests.fakes.stub_server import stub_server
+from tests.fakes.stub_server import StubServer, stub_server
 
 NEVER = 3600.0
 
@@ -94,34 +94,31 @@ def test_the_prober_ends_if_the_server_is_gone() -> None:
     assert not asking.is_alive()
 
 
-def test_each_request_of_a_probe_has_its_own_connection() -> None:
+def test_each_request_of_a_probe_has_its_own_connection(stub: StubServer) -> None:
     """A kept connection would outlive its server."""
-    with stub_server() as stub:
-        client = ProbeClient(stub.http_url, deadline=60, control_key=KEY)
-        assert client.suspects() == (PLATE_RECOGNITION.name,)
-        assert [each.fields["name"] for each in stub.asked] == [
-            each for model in ("yolo", "stn", "lprnet", "country") for each in (model, model)
-        ]
-        assert [each.fields.get("parameters") for each in stub.asked] == [{PROBE: probe_token(KEY)}, None] * 4
-        assert stub.connections == len(stub.asked)
+    client = ProbeClient(stub.http_url, deadline=60, control_key=KEY)
+    assert client.suspects() == (PLATE_RECOGNITION.name,)
+    assert [each.fields["name"] for each in stub.asked] == [
+        each for model in ("yolo", "stn", "lprnet", "country") for each in (model, model)
+    ]
+    assert [each.fields.get("parameters") for each in stub.asked] == [{PROBE: probe_token(KEY)}, None] * 4
+    assert stub.connections == len(stub.asked)
 
 
-def test_a_server_that_is_overloaded_is_not_to_blame() -> None:
-    with stub_server() as stub:
-        stub.fault = (503, "UNAVAILABLE", "Exceeds maximum queue size")
-        client = ProbeClient(stub.http_url, deadline=60, control_key=KEY)
-        with pytest.raises(ServerOverloaded):
-            client.check()
-        assert client.suspects() == (PLATE_RECOGNITION.name,)
+def test_a_server_that_is_overloaded_is_not_to_blame(stub: StubServer) -> None:
+    stub.fault = (503, "UNAVAILABLE", "Exceeds maximum queue size")
+    client = ProbeClient(stub.http_url, deadline=60, control_key=KEY)
+    with pytest.raises(ServerOverloaded):
+        client.check()
+    assert client.suspects() == (PLATE_RECOGNITION.name,)
 
 
-def test_a_server_that_does_not_answer_in_time() -> None:
-    with stub_server() as stub:
-        stub.pause = 0.5
-        client = ProbeClient(stub.http_url, deadline=0.05, control_key=KEY)
-        with pytest.raises(DeadlineExceeded, match=r"no answer within 0\.05 s"):
-            client.check()
-        assert client.suspects() == ()
+def test_a_server_that_does_not_answer_in_time(stub: StubServer) -> None:
+    stub.pause = 0.5
+    client = ProbeClient(stub.http_url, deadline=0.05, control_key=KEY)
+    with pytest.raises(DeadlineExceeded, match=r"no answer within 0\.05 s"):
+        client.check()
+    assert client.suspects() == ()
 
 
 def test_a_server_that_is_gone() -> None:
