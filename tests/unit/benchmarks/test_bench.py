@@ -25,6 +25,7 @@ from benchmarks.report.tables import Table, tables
 from benchmarks.server.statistics import by_model, difference, stage_ms
 from plate_nets.cli import guarded
 from plate_nets.common.errors import InputError
+from tests.commands import invoke
 
 
 def test_latency_is_in_percentiles() -> None:
@@ -226,9 +227,7 @@ def test_reports_go_into_csv_plots_and_a_page(tmp_path: Path) -> None:
             report.add_load(LOAD | {"plates": 4, "concurrency": 8})
     page = tmp_path / "page.md"
     page.write_text(PAGE, encoding="utf-8")
-    app = typer.Typer()
-    app.command()(fill_page)
-    result = CliRunner().invoke(app, [str(tmp_path / "reports"), str(page)])
+    result = invoke(fill_page, tmp_path / "reports", page)
     assert (result.exit_code, result.stderr) == (1, "no figures for: networks\n")
     text = page.read_text(encoding="utf-8")
     assert "| 16 plates over 1 | 2.5 | <= 2 | no | p50 |" in text
@@ -241,7 +240,7 @@ def test_reports_go_into_csv_plots_and_a_page(tmp_path: Path) -> None:
         *("variants.csv", "variants.png", "variants_models.csv"),
     }
     assert (tmp_path / "page" / "loads.png").read_bytes().startswith(b"\x89PNG")
-    CliRunner().invoke(app, [str(tmp_path / "reports"), str(page)])
+    invoke(fill_page, tmp_path / "reports", page)
     assert page.read_text(encoding="utf-8") == text
 
 

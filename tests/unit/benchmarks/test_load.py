@@ -103,7 +103,6 @@ def test_an_open_load_sends_each_request_when_it_is_due() -> None:
 
 def test_a_slow_server_cannot_hide_behind_an_open_load() -> None:
     # Requests are answered one after another, though all were due at about the same time
-    asked = Asked(seconds=0.02)
     lock = threading.Lock()
 
     class OneByOne(Caller):
@@ -118,7 +117,6 @@ def test_a_slow_server_cannot_hide_behind_an_open_load() -> None:
 
     load = open_load(Queue(seconds=0.02), PICTURES, rate=10_000, seconds=0.002)
     times = sorted(sample.seconds for sample in load.samples)
-    assert asked.questions == 0
     assert len(times) == 20
     assert times[-1] >= 0.02 * 20
     assert times[len(times) // 2] >= 0.02 * 10

@@ -2,16 +2,12 @@
 
 import json
 
-import typer
-from typer.testing import CliRunner
-
 from benchmarks.sinks import main
+from tests.commands import invoke
 
 
 def test_each_sink_is_measured_and_all_at_once() -> None:
-    app = typer.Typer()
-    app.command()(main)
-    answer = CliRunner().invoke(app, ["--events", "20"])
+    answer = invoke(main, "--events", 20)
     assert answer.exit_code == 0, answer.output
     alone, *each, together = map(json.loads, answer.stdout.splitlines())
     names = ["jsonl", "csv", "sqlite", "parquet", "webhook", "mqtt"]

@@ -5,9 +5,7 @@ from pathlib import Path
 
 import cv2
 import numpy as np
-import typer
 from numpy.typing import NDArray
-from typer.testing import CliRunner
 
 from benchmarks.cameras import main
 from benchmarks.measures.other_reader import OtherReader
@@ -15,14 +13,13 @@ from benchmarks.measures.public_pair import PublicPair
 from plate_nets.evaluation.onnx_pair import OnnxDetector
 from plate_nets.types import Boxes, Frame
 from tests.clips import TEXT, passing, write_clip
+from tests.commands import invoke
 
 
 def test_the_cost_of_each_stage_and_the_events_are_printed(tmp_path: Path) -> None:
     write_clip(tmp_path / "car.mp4", passing(12), fps=8)
     (tmp_path / "labels.csv").write_text(f"file,text\ncar.mp4,{TEXT}\n")
-    app = typer.Typer()
-    app.command()(main)
-    answer = CliRunner().invoke(app, ["--only", "traffic", "--clips", str(tmp_path)])
+    answer = invoke(main, "--only", "traffic", "--clips", tmp_path)
     assert answer.exit_code == 0, answer.output
     *of_clip, thorough, sparing, ratio = map(json.loads, answer.stdout.splitlines())
     assert of_clip == [{**each, "clip": "car.mp4"} for each in (thorough, sparing)]
@@ -70,9 +67,7 @@ def test_the_public_pair_tells_each_car_once() -> None:
 
 
 def test_a_folder_without_the_public_pair_is_named(tmp_path: Path) -> None:
-    app = typer.Typer()
-    app.command()(main)
-    answer = CliRunner().invoke(app, ["--only", "traffic", "--clips", str(tmp_path), "--peers", str(tmp_path)])
+    answer = invoke(main, "--only", "traffic", "--clips", tmp_path, "--peers", tmp_path)
     assert (answer.exit_code, answer.stderr) == (1, f"error: {tmp_path}: expected one yolo-*.onnx, got 0\n")
 
 
@@ -82,9 +77,7 @@ def test_the_cost_of_two_streams_is_printed(tmp_path: Path) -> None:
         frames = (np.asarray(cv2.resize(frame, size[::-1]), np.uint8) for frame in passing(20))
         write_clip(path, frames, fps=10)
     (tmp_path / "labels.csv").write_text(f"file,text\ncar.mp4,{TEXT}\n")
-    app = typer.Typer()
-    app.command()(main)
-    answer = CliRunner().invoke(app, ["--only", "streams", "--clips", str(tmp_path)])
+    answer = invoke(main, "--only", "streams", "--clips", tmp_path)
     assert answer.exit_code == 0, answer.output
     *of_streams, ratio = map(json.loads, answer.stdout.splitlines())
     assert [(each["streams"], each["thorough"]) for each in of_streams] == [(1, True), (1, False), (2, False)] * 2

@@ -64,11 +64,5 @@ def test_the_exposure_follows_from_the_speed(speed: float, shutter: int | None) 
 
 def test_frames_are_due_by_their_own_clock() -> None:
     check = ViewCheck()
-    assert [check.is_due(time) for time in (100.0, 100.4, 100.5, 100.9, 50.0, 50.1)] == [
-        True,
-        False,
-        True,
-        False,
-        True,
-        False,
-    ]
+    times = (100.0, 100.4, 100.5, 100.9, 50.0, 50.1)
+    assert [time for time in times if check.is_due(time)] == [100.0, 100.5, 50.0]
