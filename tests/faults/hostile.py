@@ -246,17 +246,8 @@ def message(rng: Rng, target: Target) -> Answer:
 def values(rng: Rng, depth: int = 0) -> Any:
     """Any JSON value, often with names that Triton knows."""
     names = (
-        "inputs",
-        "outputs",
-        "name",
-        "shape",
-        "datatype",
-        "data",
-        "parameters",
-        "id",
-        "binary_data_size",
-        "x" * 300,
-    )
+        "inputs", "outputs", "name", "shape", "datatype", "data", "parameters", "id", "binary_data_size", "x" * 300,
+    )  # fmt: skip
     match rng.randrange(8):
         case 0 if depth < 6:
             return {rng.choice(names): values(rng, depth + 1) for _ in range(rng.randrange(5))}
@@ -369,21 +360,9 @@ def headers(rng: Rng, target: Target) -> Answer:
 
 def path(rng: Rng, target: Target) -> Answer:
     parts = (
-        "v2",
-        "models",
-        "stn",
-        "versions",
-        "1",
-        "infer",
-        "ready",
-        "..",
-        "%2e%2e",
-        "%00",
-        "repository",
-        "generate",
-        "%ff",
-        "",
-    )
+        "v2", "models", "stn", "versions", "1", "infer", "ready", "..", "%2e%2e", "%00", "repository", "generate",
+        "%ff", "",
+    )  # fmt: skip
     where = "/" + "/".join(rng.choice((*parts, "x" * 3000)) for _ in range(rng.randrange(9)))
     method = rng.choice(("GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS"))
     return target.ask_http(head(2, where, method=method), b"{}")
@@ -428,18 +407,5 @@ KINDS: tuple[Callable[[Rng, Target], Answer], ...] = (
     picture, picture_grpc, frame, declared, declared_grpc, message, json_body, no_text, no_text_grpc, headers, path,
     chunks, bytes_http, bytes_grpc,
 )  # fmt: skip
-COMPLETE = frozenset(
-    (
-        "picture",
-        "picture_grpc",
-        "frame",
-        "declared",
-        "declared_grpc",
-        "message",
-        "json_body",
-        "no_text",
-        "no_text_grpc",
-        "headers",
-    )
-)
+COMPLETE = {kind.__name__ for kind in KINDS} - {"path", "chunks", "bytes_http", "bytes_grpc"}
 """Kinds whose inputs are all complete requests, and so are answered with a status."""

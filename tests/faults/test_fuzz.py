@@ -33,33 +33,13 @@ MINUTES = float(os.environ.get("PLATES_SOAK_MINUTES", "60"))
 """Length in full."""
 KIN = (*PICTURES, animated_webp(), *(made() for made in BOMBS.values()), known_picture().image)
 TEXTS = (
-    "",
-    "x",
-    "0",
-    "-1",
-    "1e400",
-    "inf",
-    "nan",
-    "я" * 300,
-    "a\0b",
-    "a\nb",
-    "\udcff",
-    "[red]",
-    "/dev/null",
-    "x" * 5000,
-)
+    "", "x", "0", "-1", "1e400", "inf", "nan", "я" * 300, "a\0b", "a\nb", "\udcff", "[red]", "/dev/null", "x" * 5000,
+)  # fmt: skip
 ARGUMENTS = tuple(text for text in TEXTS if "\0" not in text)
 """A process argument, which ends at a zero byte."""
 NAMES = (
-    b"car.jpg",
-    b"\xff.png",
-    b"a b.jpg",
-    b"-x.jpg",
-    b"[red].jpg",
-    b"\n.bmp",
-    b"car_plates.jpg",
-    b"x" * 200 + b".png",
-)
+    b"car.jpg", b"\xff.png", b"a b.jpg", b"-x.jpg", b"[red].jpg", b"\n.bmp", b"car_plates.jpg", b"x" * 200 + b".png",
+)  # fmt: skip
 FAILED = (0, 1, 2)
 """Exit codes of `plates`."""
 

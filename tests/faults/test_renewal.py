@@ -29,10 +29,7 @@ def stubs(server: EmbeddedTriton, model: str) -> set[int]:
 
 
 def test_no_request_is_lost(server: EmbeddedTriton, tmp_path: Path) -> None:
-    with (
-        (tmp_path / "events").open("ab", buffering=0) as log,
-        Load(server.http_url, CONCURRENCY, pause=PAUSE) as load,
-    ):
+    with (tmp_path / "events").open("ab", buffering=0) as log, Load(server.http_url, CONCURRENCY, pause=PAUSE) as load:
         status = Status(log)
         supervisor = Supervisor(server, status)
         for model in ("plate_recognition", "yolo", "stn"):

@@ -80,10 +80,7 @@ def test_the_cookie_of_a_login_is_secure_behind_https(reader: LocalReader, addre
     with (
         running(reader, WebSettings(tokens=(TOKEN,))) as client,
         httpx.Client(
-            base_url=client.base_url,
-            transport=httpx.HTTPTransport(local_address=address),
-            timeout=60,
-            trust_env=False,
+            base_url=client.base_url, transport=httpx.HTTPTransport(local_address=address), timeout=60, trust_env=False
         ) as proxy,
     ):
         for headers in ({"X-Forwarded-Proto": "https", "X-Forwarded-For": "203.0.113.7"}, {}):

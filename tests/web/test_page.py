@@ -114,10 +114,7 @@ def test_a_sign_has_its_characters_where_they_are_on_the_plate(context: BrowserC
     [
         (
             "en",
-            [
-                "Plates are smeared (40 %): shorten the exposure to 1/1000 s",
-                "Plates are dark (60 %): add light, or",
-            ],
+            ["Plates are smeared (40 %): shorten the exposure to 1/1000 s", "Plates are dark (60 %): add light, or"],
         ),
         ("ru", ["Номера смазаны (40 %): уменьшите выдержку до 1/1000 с", "Номера тёмные (60 %): добавьте света или"]),
     ],
@@ -484,9 +481,7 @@ def test_an_event_without_a_text_says_why(browser: Browser, seen: Seen, look: Lo
 
 
 @pytest.mark.parametrize(
-    ("look", "says"),
-    [(DESK_EN, "read here: A123BC77"), (PHONE_RU, "прочитано здесь: A123BC77")],
-    ids=NAMES,
+    ("look", "says"), [(DESK_EN, "read here: A123BC77"), (PHONE_RU, "прочитано здесь: A123BC77")], ids=NAMES
 )
 def test_an_event_of_another_reader_says_whose_it_is(browser: Browser, seen: Seen, look: Look, says: str) -> None:
     """Our own reading is only told where it is another one."""

@@ -227,8 +227,7 @@ def test_a_recording_is_waited_for_until_it_is_stored(frigate: Frigate, run: Run
 
 
 @pytest.mark.parametrize(
-    "config",
-    [None, [], {"cameras": {}}, {"cameras": {"front_door": {"detect": {"width": None, "height": 0}}}}],
+    "config", [None, [], {"cameras": {}}, {"cameras": {"front_door": {"detect": {"width": None, "height": 0}}}}]
 )
 def test_without_the_size_of_the_boxes_no_recording_is_read(frigate: Frigate, run: Run, config: Any) -> None:
     frigate.config = config

@@ -46,10 +46,7 @@ OPTIONS: dict[str, dict[str, object]] = {
 
 @pytest.mark.parametrize(
     "encoded",
-    [
-        png(IHDR, chunk(b"acTL", struct.pack(">II", 1, 0)), IDAT, IHDR, IEND),
-        png(IHDR, IDAT, IHDR, IEND),
-    ],
+    [png(IHDR, chunk(b"acTL", struct.pack(">II", 1, 0)), IDAT, IHDR, IEND), png(IHDR, IDAT, IHDR, IEND)],
     ids=["acTL", "two IHDR"],
 )
 def test_a_picture_of_several_is_not_decoded(encoded: bytes) -> None:

@@ -47,12 +47,7 @@ V1_FILES = {"cpu,cpuacct/cpu.cfs_quota_us": "300000\n", "cpu,cpuacct/cpu.cfs_per
         ("0::/../other\n", V2, {"cpu.max": "500000 100000\n"}, 5),
         ("4:cpu,cpuacct:/\n", V1.replace("ROOT", "/"), V1_FILES, 3),
         # a container without its own namespace: the path is the host's, and the mount starts there
-        (
-            "3:memory:/docker/7\n4:cpu,cpuacct:/docker/7\n",
-            MEMORY + V1.replace("ROOT", "/docker/7"),
-            V1_FILES,
-            3,
-        ),
+        ("3:memory:/docker/7\n4:cpu,cpuacct:/docker/7\n", MEMORY + V1.replace("ROOT", "/docker/7"), V1_FILES, 3),
         ("4:cpu,cpuacct:/\n", V1.replace("ROOT", "/"), {"cpu,cpuacct/cpu.cfs_quota_us": "-1\n"}, CORES),
         ("0::/\n", V2, {}, CORES),
         ("0::/\n", V2, {"cpu.max": "nonsense\n"}, CORES),
