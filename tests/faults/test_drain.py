@@ -1,9 +1,7 @@
 """On SIGTERM the server announces its end, goes on serving for a while, answers every request, and exits with 0."""
 
-import json
 import signal
 import time
-import urllib.error
 import urllib.request
 from pathlib import Path
 
@@ -12,24 +10,14 @@ import psutil
 from tests.faults.conftest import LENIENT
 from tests.faults.load import Load
 from tests.serve import Serve
+from tests.waiting import eventually
 
 CALLERS = 4
 DRAIN = 3.0
 
 
-def status(url: str) -> tuple[int, bytes]:
-    try:
-        with urllib.request.urlopen(url, timeout=10) as answer:
-            return answer.status, answer.read()
-    except urllib.error.HTTPError as error:
-        return error.code, error.read()
-
-
 def wait_for(serve: Serve, state: str) -> None:
-    deadline = time.monotonic() + 30 * LENIENT
-    while json.loads(status(serve.addresses["health"])[1])["state"] != state:
-        assert time.monotonic() < deadline, f"not {state}"
-        time.sleep(0.02)
+    assert eventually(lambda: serve.health()[1]["state"] == state, 30 * LENIENT), f"not {state}"
 
 
 def test_no_accepted_request_is_lost(tmp_path: Path) -> None:
@@ -44,8 +32,9 @@ def test_no_accepted_request_is_lost(tmp_path: Path) -> None:
             told = time.monotonic()
             serve.process.send_signal(signal.SIGTERM)
             wait_for(serve, "draining")
-            assert status(serve.addresses["health"])[0] == 503
-            assert status(serve.addresses["health"].replace("/health", "/live"))[0] == 200
+            assert serve.health()[0] == 503
+            with urllib.request.urlopen(serve.addresses["health"].replace("/health", "/live"), timeout=10) as live:
+                assert live.status == 200
             assert serve.process.wait(30 * LENIENT) == 0
         for load in (http, grpc):
             assert not load.wrong

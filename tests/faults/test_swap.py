@@ -4,7 +4,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +24,7 @@ from plate_nets.triton.swap.swap import CANARIES, put_into_service, swap
 from plate_nets.triton.swap.versions import add, latest, locked, scratch_folder, versions
 from tests.faults.load import PAUSE, Load
 from tests.networks import save_ir
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -78,10 +78,8 @@ def swap_under_load(
             assert done.version == before[-1] + 1
             assert done.former == before[-1]
             assert controller.states(model)[done.version] == "READY"
-            deadline = time.monotonic() + 60
-            while controller.answered(model, done.version) <= CANARIES:  # until it has answered users as well
-                assert time.monotonic() < deadline
-                time.sleep(0.1)
+            # until it has answered users as well
+            assert eventually(lambda: controller.answered(model, done.version) > CANARIES, 60)  # noqa: B023
     assert not load.failed() and not load.wrong
     assert len(load.answers) > len(models) * CONCURRENCY
     sys.stdout.write(f"{len(models)} swaps, {len(load.answers)} requests, none failed\n")

@@ -30,13 +30,7 @@ def test_old_heals_do_not_count(policy: Policy) -> None:
 
 
 def test_restarts_in_a_row_pause_longer_and_end(policy: Policy) -> None:
-    assert [policy.server_failed(now) for now in range(5)] == [
-        Restart(0),
-        Restart(1),
-        Restart(2),
-        Restart(3),
-        GiveUp(4),
-    ]
+    assert [policy.server_failed(now) for now in range(5)] == [*map(Restart, range(4)), GiveUp(4)]
 
 
 def test_a_server_that_lasted_may_be_restarted_again(policy: Policy) -> None:
