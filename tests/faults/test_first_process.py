@@ -7,6 +7,7 @@ from pathlib import Path
 import psutil
 
 from tests.serve import NAMESPACE, Serve, system_server
+from tests.waiting import eventually
 
 GRACE = 40
 """Seconds; deploy/compose.yaml has the same value."""
@@ -19,13 +20,8 @@ def test_the_first_process_waits_for_orphans_and_ends_on_a_signal(tmp_path: Path
         first = psutil.Process(serve.process.pid).children()[0]
         (guard,) = first.children()
         guard.kill()  # its server dies with it, and the first process inherits the stubs
-        deadline = time.monotonic() + 120
-        while not serve.events("restart"):
-            assert time.monotonic() < deadline
-            time.sleep(0.2)
-        while len(first.children()) > 1:
-            assert time.monotonic() < deadline, first.children()
-            time.sleep(0.2)
+        assert eventually(lambda: serve.events("restart"), 60)
+        assert eventually(lambda: len(first.children()) == 1, 60), first.children()
         (guard,) = first.children()
         started = time.monotonic()
         first.send_signal(signal.SIGTERM)

@@ -21,7 +21,7 @@ from plate_nets.common.errors import (
 )
 from plate_nets.recognition.reader import FrameLimits
 from plate_nets.types import Box, Plate, Reading
-from tests.fakes.stub_server import stub_server
+from tests.fakes.stub_server import StubServer
 from tests.local_http import LocalHttp, QuietHandler
 
 FRAME = np.zeros((20, 30, 3), np.uint8)
@@ -58,11 +58,10 @@ def test_nothing_answers_at_the_address(closed_port: int, protocol: WireProtocol
                 ask()
 
 
-def test_the_version_names_the_networks_that_the_server_has(protocol: WireProtocol) -> None:
-    with stub_server() as stub:
-        stub.missing = frozenset(("lprnet",))
-        with PlateClient(stub.url(protocol), protocol, timeout=60) as client:
-            assert client.model_version() == "yolo:10 stn:10 lprnet_latin:10 lprnet_scripts:10 country:10"
+def test_the_version_names_the_networks_that_the_server_has(stub: StubServer, protocol: WireProtocol) -> None:
+    stub.missing = frozenset(("lprnet",))
+    with PlateClient(stub.url(protocol), protocol, timeout=60) as client:
+        assert client.model_version() == "yolo:10 stn:10 lprnet_latin:10 lprnet_scripts:10 country:10"
 
 
 def test_a_server_that_hangs_up() -> None:
