@@ -291,7 +291,7 @@ def test_a_plate_that_the_border_cuts_has_no_text(shift: tuple[float, float], tr
 
 @pytest.mark.parametrize(
     ("shift", "width", "is_cut"),
-    [(0, 130, False), (-11, 130, False), (-14, 130, True), (17, 130, False), (19, 130, True), (-14, 92, False)],
+    [(0, 130, False), (-10, 130, False), (-11, 130, True), (16, 130, False), (17, 130, True), (-14, 92, False)],
     ids=["inside", "at the left", "cut on the left", "at the right", "cut on the right", "close crop"],
 )
 def test_a_plate_is_cut_at_one_end(shift: float, width: int, is_cut: bool) -> None:
