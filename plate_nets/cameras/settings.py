@@ -5,10 +5,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, get_args
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import BeforeValidator, Discriminator, Tag
+from pydantic import BeforeValidator, Discriminator, Tag, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
+from pydantic_core import PydanticCustomError
 
 from plate_nets.cameras.address import SourceAddress, parse_source
 from plate_nets.cameras.decoding import Hardware
@@ -40,6 +41,14 @@ _YEARS = range(1900, 9000)
 
 LIVE_FPS = 10.0
 """Maximum frames per second to analyse of a live source. Cars are tracked as well at 5 as at 25."""
+
+
+def _known_hardware(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
+    """Tells one fault; of a union, pydantic tells one for each member."""
+    try:
+        return validate(value)
+    except ValidationError as error:
+        raise PydanticCustomError("hardware", "expected true, false, cuda or vaapi") from error
 
 
 @dataclass(frozen=True)
@@ -103,7 +112,7 @@ class CameraSettings(EachCamera):
     """Whether to leave out frames without motion; by default true for live sources."""
     silence: float = 2.0
     """Seconds without a picture after which a live source is connected again, 0.5 to 3600."""
-    hardware: bool | Hardware = True
+    hardware: Annotated[bool | Hardware, WrapValidator(_known_hardware)] = True
     """Whether to use a hardware decoder if there is one; or which, ``cuda`` or ``vaapi``."""
     deinterlace: Annotated[Deinterlace, BeforeValidator(lambda value: _SWITCHES.get(value, value))] = "auto"
     """Which pictures of a video to deinterlace: ``auto``, those that say they are interlaced or are combed; ``on``,
