@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from rich.progress import track
 
 from plate_nets.common.errors import PlateError
-from plate_nets.contract import READERS, YOLO
+from plate_nets.contract import CORNERS, READERS, YOLO
 from plate_nets.countries import MAIN_SCHEME, PlateScheme, load_schemes
 from plate_nets.evaluation.dataset import read_photo
 from plate_nets.evaluation.evaluate import pictures_below
@@ -35,6 +35,8 @@ from plate_nets.networks.runtimes.torchscript import detector_input
 from plate_nets.recognition.local import LocalReader
 from training.command import errors_in_one_line
 
+_NETWORKS = tuple(name for name in CANDIDATES if name != CORNERS.name)
+"""The networks that int8 is for: it moves the corners of CornerNet."""
 _DIGITS = 6
 """Significant digits of a range; a step is a 256th of it."""
 _ROUNDED = "Relu"
@@ -141,8 +143,8 @@ def main(
 ) -> None:
     """Measure the ranges of a network's layers on photos, so that it can run in int8."""
     name = network or weights.stem
-    if name not in CANDIDATES:
-        raise PlateError(f"--network: expected {', '.join(CANDIDATES)}, got {name!r}")
+    if name not in _NETWORKS:
+        raise PlateError(f"--network: expected {', '.join(_NETWORKS)}, got {name!r}")
     typer.echo(f"{weights}: {quantize(weights, name, pictures, count, load_schemes(scheme))}")
 
 
