@@ -43,20 +43,12 @@ class FrigateApi(Closing):
         return None if answer is None else answer.content
 
     def recorded(self, camera: str, moment: float) -> bytes | None:
-        """A camera and a Unix time -> the frame of its recording, as a JPEG; None if there is none, or not yet.
-
-        Raises:
-            ServerUnavailable: it does not answer, or not now.
-        """
+        """A camera and a Unix time -> the frame of its recording, as a JPEG; None if there is none, or not yet."""
         answer = self._ask("GET", f"{quote(camera, safe='')}/recordings/{moment:.3f}/snapshot.jpg")
         return None if answer is None else answer.content
 
     def detect_size(self, camera: str) -> tuple[int, int] | None:
-        """A camera -> height and width of the frames in which its boxes are; None if Frigate does not say.
-
-        Raises:
-            ServerUnavailable: it does not answer, or not now.
-        """
+        """A camera -> height and width of the frames in which its boxes are; None if Frigate does not say."""
         answer = self._ask("GET", "config")
         try:
             detect = answer.json()["cameras"][camera]["detect"] if answer else {}

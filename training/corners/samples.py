@@ -135,7 +135,7 @@ def replaced(source: Source, rng: np.random.Generator, abroad: float = 0.0) -> S
 
 @lru_cache(maxsize=1)
 def _countries() -> tuple[PlateScheme, ...]:
-    return tuple(load_schemes("world"))
+    return load_schemes("world")
 
 
 def _sample(rng: np.random.Generator, abroad: float) -> tuple[PlateScheme, str, str]:
