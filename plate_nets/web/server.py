@@ -210,6 +210,7 @@ class WebServer(Closing):
             )
         )
         self._ended = ended
+        self._finished = threading.Event()
         self._thread = threading.Thread(target=self._run, name="web", daemon=True)
 
     def __enter__(self) -> Self:
@@ -222,11 +223,12 @@ class WebServer(Closing):
         self._socket.close()
 
     def wait(self) -> None:
-        self._thread.join()
+        self._finished.wait()  # a `join` that a signal interrupts takes the thread for ended (CPython gh-90882)
 
     def _run(self) -> None:
         try:
             self._server.run([self._socket])
         finally:
+            self._finished.set()
             if not self._server.should_exit:
                 self._ended()

@@ -1,8 +1,12 @@
 """The settings of the port's connections."""
 
+import asyncio
 import ctypes
+import signal
 import socket
 import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
@@ -49,3 +53,27 @@ def test_the_end_of_the_page_is_signalled() -> None:
     with WebServer(Starlette(), ended=ended.set):
         pass
     assert not ended.is_set(), "as it was left"
+
+
+def test_the_page_ends_before_its_command_if_a_signal_interrupts_the_wait() -> None:
+    closed = threading.Event()
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        yield
+        await asyncio.sleep(0.2)
+        closed.set()
+
+    def interrupt(number: int, frame: object) -> None:
+        raise SystemExit
+
+    before = signal.signal(signal.SIGUSR1, interrupt)
+    ended = threading.Timer(0.2, signal.pthread_kill, [threading.get_ident(), signal.SIGUSR1])
+    try:
+        with pytest.raises(SystemExit), WebServer(Starlette(lifespan=lifespan)) as server:
+            ended.start()
+            server.wait()
+    finally:
+        ended.join()
+        signal.signal(signal.SIGUSR1, before)
+    assert closed.is_set()
