@@ -168,10 +168,10 @@ class PlateDecoder:
         best = look.best
         if not look.sees_all:
             return _reading(best, scheme, sure=False)
-        chosen: Candidate | None = best
-        if not self._is_decided(look, scheme):
-            texts = format_texts(look.logp, scheme, self.settings.beam_width)
-            chosen = most_probable(texts, favour=_favour(appearance, scheme))
+        if self._is_decided(look, scheme):
+            return self._judged(best, scheme)
+        texts = format_texts(look.logp, scheme, self.settings.beam_width)
+        chosen = most_probable(texts, favour=_favour(appearance, scheme))
         if chosen is None or chosen.probability < self.settings.floor or look.forces(chosen):
             return _reading(best, scheme, sure=False)
         return self._judged(chosen, scheme)

@@ -160,6 +160,16 @@ def test_a_texts_probability_is_that_of_all_its_paths(text: str) -> None:
     assert text_probability(logp, text, RUSSIA) == pytest.approx(total, rel=1e-4)
 
 
+def test_a_certain_text_may_be_spread_over_many_paths() -> None:
+    logits = spell("A123BC78", peak=12.0)
+    places = logits[0].argmax(axis=0)
+    for step in np.flatnonzero(places[:-1] != BLANK):  # each symbol is as likely at one step as at two
+        logits[0, places[step], step + 1] = logits[0, BLANK, step + 1]
+    assert best_path(log_softmax(logits)[0], RUSSIA).probability < 0.01
+    (reading,) = PlateDecoder(RUSSIA).decode(logits)
+    assert reading.text == "A123BC78" and reading.confidence > 0.9
+
+
 def test_a_possible_further_symbol_lowers_the_confidence() -> None:
     logits = spell("A123BC77")
     logits[0, :, -1] = -9
