@@ -44,6 +44,10 @@ demo-video: .venv/all.stamp $(IR) ## set up, render cars that drive by, watch th
 	@echo "==> a moment of each car: out/demo_moments.jpg"
 	@$(BIN)/python tools/moments.py out/demo_plates.mp4 out/demo.events.jsonl out/demo_moments.jpg
 
+.PHONY: pictures
+pictures: demo demo-video programs ## make the pictures of the demo and of the page again: docs/images
+	@$(BIN)/python tools/pictures.py
+
 .PHONY: convert
 convert: .venv/all.stamp $(MODELS) ## set up, then convert the networks for the CPU and, with torch, for every device
 # Packages of Debian or Ubuntu with the programs that the tests start.

@@ -203,7 +203,7 @@ function cropOf(item, index) {
 
 function plateCard(plate, crop, look) {
   const shownText = plate.text || plate.reading;
-  const others = plate.candidates.filter((candidate) => candidate.plate !== shownText && candidate.score >= 0.0005);
+  const others = plate.candidates.filter((candidate) => candidate.plate !== shownText && candidate.score >= 0.001);
   return make(
     "article",
     { class: "card plate", data: { text: plate.text } },
