@@ -101,9 +101,9 @@ class CarEvents:
             self._whole = time
         return focus
 
-    def expected(self, time: float) -> list[Expected]:
+    def expected(self, time: float, hw: tuple[int, int]) -> list[Expected]:
         seconds = max(0.0, time - self._time)
-        return [expect(track, seconds, self.settings.looks) for track in self._tracker.tracks]
+        return [expect(track, seconds, hw, self.settings.looks) for track in self._tracker.tracks]
 
     def update(self, plates: Sequence[Plate], time: float, vehicles: Sequence[Vehicle] = ()) -> list[PlateEvent]:
         """The plates of an analysed frame, and its vehicles if they are searched for -> the events due now."""

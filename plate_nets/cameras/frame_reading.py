@@ -79,7 +79,7 @@ class FrameReading:
         while True:
             try:
                 if self._two_looks and frame.enlarged:
-                    frame, scene = self._two_looks.scene(frame, focus, cars.expected(frame.time))
+                    frame, scene = self._two_looks.scene(frame, focus, cars.expected(frame.time, frame.stretch.square))
                 else:
                     scene = self._ask(frame.stretch.frame(frame.bgr()), focus)
             except (InputError, ServerError) as error:

@@ -5,6 +5,7 @@ read often, another reading helps only if the plate can be seen better, or after
 place.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,9 @@ from plate_nets.cameras.tracking import Track
 from plate_nets.recognition.overlap import iou, stacked
 from plate_nets.recognition.reader import Focus
 from plate_nets.types import Box
+
+_AHEAD = 0.1
+"""Seconds from one predicted place to the next."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,8 @@ class Expected:
     box: Box
     until: float
     """Of the clock of the frames."""
+    unread: bool
+    """Whether it was never read."""
 
 
 def plan_focus(
@@ -73,14 +79,28 @@ def plan_focus(
     return Focus(settled, expected if known and 0 <= since_whole < settings.whole_pause else ())
 
 
-def expect(track: Track, seconds: float, settings: LookSettings = LookSettings()) -> Expected:
-    """A track after a frame, and the time until the next one -> what is expected of its plate there."""
+def expect(track: Track, seconds: float, hw: tuple[int, int], settings: LookSettings = LookSettings()) -> Expected:
+    """A track after a frame, and the time until the next one -> what is expected of its plate there.
+
+    A plate that was never read cannot wait until it has left a picture of ``hw`` pixels.
+    """
     box = track.expected(seconds)
     evidence, readings = track.evidence, track.readings
     certain = evidence.verdict.probability >= evidence.settings.early and len(evidence) >= settings.sure_reads
     tried = readings.count >= settings.unsure_reads and not readings.is_better(box)
     pause = settings.long_patience if certain or tried else settings.patience
-    return Expected(box, max(track.first_seen, readings.last) + pause)
+    until = max(track.first_seen, readings.last) + pause
+    if readings.count:
+        return Expected(box, until, unread=False)
+    later = (seconds + step for step in np.arange(_AHEAD, pause, _AHEAD).tolist())
+    leaves = next((after for after in later if not _is_inside(track.expected(after), hw)), math.inf)
+    return Expected(box, min(until, track.known + leaves), unread=True)
+
+
+def _is_inside(box: Box, hw: tuple[int, int]) -> bool:
+    """Whether the middle of a box is in a picture."""
+    (x, y), (h, w) = box.centre, hw
+    return 0 <= x < w and 0 <= y < h
 
 
 def _is_settled(track: Track, expected: Box, seconds: float, settings: LookSettings) -> bool:

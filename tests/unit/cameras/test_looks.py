@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from plate_nets.cameras.cars import CarEvents
-from plate_nets.cameras.looks import LookSettings, plan_focus
+from plate_nets.cameras.looks import LookSettings, expect, plan_focus
 from plate_nets.cameras.plate_events import Camera
 from plate_nets.cameras.tracking import Tracker
 from plate_nets.events.event import PlateEvent
@@ -78,6 +78,20 @@ def test_a_settled_plate_is_expected_where_it_moves_to() -> None:
     tracks = tracker_after(lambda number: [plate(CAR, 300 + 9 * number)], 6).tracks
     (box,) = plan_focus(tracks, 1 / RATE, 0.0).settled
     assert (box.xmin + box.xmax) / 2 == pytest.approx(300 + 9 * 6, abs=1)
+
+
+def test_a_plate_that_was_never_read_cannot_wait_until_it_has_left() -> None:
+    def until(step: float, read: bool) -> float:
+        def frame_of(number: int) -> list[Plate]:
+            seen = plate(CAR, 300 + step * number)
+            return [seen if read else replace(seen, reading=NOT_READ, logits=None)]
+
+        (track,) = tracker_after(frame_of, 4).tracks
+        return expect(track, 1 / RATE, (720, 800)).until - T0
+
+    assert until(0, read=False) == pytest.approx(LookSettings().patience)
+    assert 0.5 < until(90, read=False) < 0.8, "its middle is at 570 after 0.3 s"
+    assert until(90, read=True) > 1
 
 
 def test_a_settled_plate_is_read_again_after_a_while() -> None:

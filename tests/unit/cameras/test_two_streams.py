@@ -91,6 +91,14 @@ def test_a_car_is_found_in_the_small_stream_and_read_in_the_large_one(
     assert (watched.status.state, watched.status.cause) == ("ended", None)
 
 
+def test_a_car_that_passes_between_two_key_frames_is_read(reader: LocalReader, tmp_path: Path) -> None:
+    street = [*still(FPS + 2, LARGE), *passing(FPS - 4, size=LARGE, empty=2 * FPS)]  # a key frame comes each second
+    large = write_clip(tmp_path / "large.mkv", street, fps=FPS)
+    watched = Watched(reader, large, write_small(tmp_path, street), WatcherSettings())
+    assert {event.plate for event in watched.events} == {TEXT}
+    assert watched.decoded < FPS - 4
+
+
 def test_a_small_stream_that_is_a_little_early_gives_the_same_text(
     reader: LocalReader, large: Path, frames: list[Frame], tmp_path: Path
 ) -> None:
