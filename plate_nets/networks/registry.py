@@ -75,6 +75,9 @@ class RegisteredNetwork:
         return made((self.scheme_of_weights(scheme) or scheme).classes) if self.name in READERS else made()
 
 
+YOLO_FAST = RegisteredNetwork("yolo_fast", YOLO, "yolov5:YOLOv5Fast", (3, -1, -1), reads=False)
+"""The small detector, which a recipe makes."""
+
 NETWORKS = {
     network.name: network
     for network in (

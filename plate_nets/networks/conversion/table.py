@@ -11,13 +11,14 @@ from plate_nets.networks.conversion.graphs.country import country
 from plate_nets.networks.conversion.graphs.lprnet import lprnet
 from plate_nets.networks.conversion.graphs.stn import stn
 from plate_nets.networks.conversion.graphs.yolov5 import yolov5
-from plate_nets.networks.registry import NETWORKS, RegisteredNetwork
+from plate_nets.networks.registry import NETWORKS, YOLO_FAST, RegisteredNetwork
 from plate_nets.networks.runtimes.networks import network_folder, released
 
 GRAPHS = {
     **dict.fromkeys(READERS, lprnet),
     STN.name: stn,
     YOLO.name: yolov5,
+    YOLO_FAST.name: yolov5,
     CORNERS.name: corners,
     COUNTRY.name: country,
 }

@@ -31,8 +31,8 @@ def yolov5(weights: Weights) -> Model:
 
 
 def features(x: Node, weights: Weights) -> tuple[Node, Node, Node]:
-    """Pictures (N, 3, H, W) -> maps at strides 8, 16, 32: (N, 64, H/8, W/8), (N, 128, H/16, ..), (N, 256, H/32, ..)."""
-    x = conv(x, weights.part("down1"), 2, padding=2)
+    """Pictures (N, 3, H, W) -> maps (N, C, H/8, W/8), (N, C', H/16, W/16), (N, C'', H/32, W/32)."""
+    x = conv(x, weights.part("down1"), 2)
     x = c3(conv(x, weights.part("down2"), 2), weights.part("stage2"))
     p3 = c3(conv(x, weights.part("down3"), 2), weights.part("stage3"))
     p4 = c3(conv(p3, weights.part("down4"), 2), weights.part("stage4"))
@@ -49,9 +49,10 @@ def features(x: Node, weights: Weights) -> tuple[Node, Node, Node]:
     return out3, out4, out5
 
 
-def conv(x: Node, weights: Weights, stride: int = 1, padding: int | None = None) -> Node:
+def conv(x: Node, weights: Weights, stride: int = 1) -> Node:
     """Convolution with "same" padding, batch normalisation, HardSwish."""
-    pads = None if padding is None else (padding, padding)
+    padding = (weights["conv.weight"].shape[2] - 1) // 2
+    pads = (padding, padding)
     x = convolution(x, weights.part("conv"), weights.part("bn"), (stride, stride), pads, epsilon=1e-3)
     return named(weights.name, opset.hswish(x))
 
