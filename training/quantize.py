@@ -24,15 +24,18 @@ from plate_nets.countries import MAIN_SCHEME, PlateScheme, load_schemes
 from plate_nets.evaluation.dataset import read_photo
 from plate_nets.evaluation.evaluate import pictures_below
 from plate_nets.networks.checkpoint import read_metadata, save_weights
+from plate_nets.networks.conversion.graphs.yolov5 import yolov5
 from plate_nets.networks.conversion.openvino_ir import build
 from plate_nets.networks.conversion.table import GRAPHS
-from plate_nets.networks.registry import NETWORKS
+from plate_nets.networks.registry import NETWORKS, YOLO_FAST, RegisteredNetwork
 from plate_nets.networks.runtimes.detector import up_to_heads
 from plate_nets.networks.runtimes.networks import Networks, default_repository, first_versions, load_converted
 from plate_nets.networks.runtimes.precision import CANDIDATES
 from plate_nets.networks.runtimes.quantization import RANGES, Ranges
 from plate_nets.networks.runtimes.torchscript import detector_input
+from plate_nets.recognition.detection import DetectionSettings
 from plate_nets.recognition.local import LocalReader
+from plate_nets.types import DEFAULT_DETAIL
 from training.command import errors_in_one_line
 
 _NETWORKS = tuple(name for name in CANDIDATES if name != CORNERS.name)
@@ -52,7 +55,7 @@ def ranges_on(name: str, model: openvino.Model, inputs: Sequence[NDArray[Any]]) 
     """The name and graph of a network, and inputs from the pipeline -> the ranges of its layers."""
     import nncf  # late: takes seconds
 
-    detector = name == YOLO.name
+    detector = GRAPHS[name] is yolov5
     rounded = nncf.quantize(
         up_to_heads(model) if detector else model,
         nncf.Dataset(inputs, lambda given: detector_input(given).numpy() if detector else given),
@@ -98,10 +101,14 @@ def inputs_of(
         loaded = networks()
         if name in READERS:
             return replace(loaded, readers={**loaded.readers, name: record(loaded.readers[name])})
-        recording: dict[str, Any] = {name: record(getattr(loaded, name))}
+        of_pipeline = YOLO.name if fast else name
+        recording: dict[str, Any] = {of_pipeline: record(getattr(loaded, of_pipeline))}
         return replace(loaded, **recording)
 
-    reader = LocalReader(schemes, networks=recorded)
+    fast = name == YOLO_FAST.name
+    reader = LocalReader(
+        schemes, networks=recorded, detection=DetectionSettings(detail="fast" if fast else DEFAULT_DETAIL)
+    )
     for photo in track(photos, f"reading {len(photos)} photos"):
         reader.read(read_photo(photo))
     return inputs
@@ -109,7 +116,7 @@ def inputs_of(
 
 def quantize(
     weights: Path,
-    name: str,
+    network: RegisteredNetwork,
     folders: Sequence[Path],
     count: int,
     schemes: Sequence[PlateScheme],
@@ -123,11 +130,11 @@ def quantize(
     logging.getLogger("nncf").setLevel(logging.WARNING)
     found = [path for folder in folders for path in pictures_below(folder)]
     chosen = np.random.default_rng(0).permutation(len(found))[:count]
-    loaded, of_weights = NETWORKS[name].load(schemes[0], weights), NETWORKS[name].scheme_of_weights(schemes[0])
-    inputs = inputs_of(name, [found[index] for index in chosen], schemes, networks)
+    loaded, of_weights = network.load(schemes[0], weights), network.scheme_of_weights(schemes[0])
+    inputs = inputs_of(network.name, [found[index] for index in chosen], schemes, networks)
     if not inputs:
         raise PlateError(f"{weights}: no plate was found in the photos")
-    ranges = ranges_on(name, build(GRAPHS[name], weights, of_weights), inputs)
+    ranges = ranges_on(network.name, build(GRAPHS[network.name], weights, of_weights), inputs)
     metadata = read_metadata(weights) | {RANGES: json.dumps(ranges)}
     save_weights(loaded, weights, metadata, of_weights)
     return f"the ranges of {len(ranges)} layers, on {len(inputs)} inputs in {len(chosen)} photos"
@@ -145,7 +152,7 @@ def main(
     name = network or weights.stem
     if name not in _NETWORKS:
         raise PlateError(f"--network: expected {', '.join(_NETWORKS)}, got {name!r}")
-    typer.echo(f"{weights}: {quantize(weights, name, pictures, count, load_schemes(scheme))}")
+    typer.echo(f"{weights}: {quantize(weights, NETWORKS[name], pictures, count, load_schemes(scheme))}")
 
 
 if __name__ == "__main__":

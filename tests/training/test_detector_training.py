@@ -12,14 +12,15 @@ from safetensors.torch import save_file
 from plate_nets.countries import main_scheme
 from plate_nets.networks.checkpoint import load_weights, read_metadata, save_weights
 from plate_nets.networks.runtimes.quantization import RANGES
-from plate_nets.networks.yolov5 import ANCHORS, Detect, YOLOv5n
+from plate_nets.networks.yolov5 import ANCHORS, Detect, YOLOv5Fast, YOLOv5n
 from tests.commands import invoke
 from tests.frames import Placed, compose
 from training.__main__ import main
 from training.detector.drawn import objects_of
-from training.detector.loss import DOUBTFUL, head_loss
+from training.detector.loss import DOUBTFUL, head_loss, taught_loss
 from training.detector.names import to_package
 from training.detector.objects import KINDS, Objects, kept
+from training.detector.slim import slim
 from training.detector.trainer import fresh
 from training.detector.views import SHAPES, Example, Views, example, within
 from training.synthesis.scene import render_scene
@@ -148,6 +149,36 @@ def test_drawn_streets_list_their_cars() -> None:
     assert ((middles > cars[:, :2]) & (middles < cars[:, 2:])).all(), "each plate is on its car"
 
 
+def test_learning_from_a_teacher_is_best_with_the_same_output() -> None:
+    head = Detect(1, (64, 128, 256), ANCHORS)
+    (w, h), hw = ANCHORS[0][0], (64, 96)
+    box = (41.0 - w / 2, 25.0 - h / 2, 41.0 + w / 2, 25.0 + h / 2)
+    beside = (box[0] + 2, box[1], box[2] + 2, box[3])
+    teacher = wanted_maps(head, box, hw, 2.0)
+    same, moved, unsure, none = (
+        taught_loss(head, wanted_maps(head, at, hw, sure), teacher)
+        for at, sure in ((box, 2.0), (beside, 2.0), (box, -2.0), (box, -8.0))
+    )
+    assert same < moved and same < unsure < none
+
+
+def test_a_small_network_keeps_the_strongest_channels_of_a_large_one() -> None:
+    torch.manual_seed(0)
+    small, large, copy = YOLOv5Fast(), YOLOv5n(), YOLOv5Fast()
+    for each in (small, large):
+        for name, value in each.named_parameters():
+            if name.endswith("bn.weight"):
+                torch.nn.init.uniform_(value, 0.5, 1.5)
+    slim(small, copy)
+    assert all(torch.equal(value, copy.state_dict()[name]) for name, value in small.state_dict().items())
+    slim(large, copy)
+    learnt, begun = copy.state_dict(), large.state_dict()
+    kept = begun["down2.bn.weight"].topk(16).indices.sort().values
+    for name in ("down2.bn.weight", "down2.conv.weight"):
+        assert torch.equal(learnt[name], begun[name][kept])
+    assert torch.equal(learnt["down1.conv.weight"], begun["down1.conv.weight"][:, :, 1:4, 1:4])
+
+
 @pytest.mark.slow
 def test_a_recipe_trains_the_detector_from_photos_and_drawings(tmp_path: Path) -> None:
     """Photos are labelled, pictures drawn, a detector without vehicles learns from both, and is measured."""
@@ -187,6 +218,13 @@ def test_a_recipe_trains_the_detector_from_photos_and_drawings(tmp_path: Path) -
     assert learnt.vehicles is not None and begun.vehicles is None
     assert torch.equal(learnt.down1.conv.weight, begun.down1.conv.weight), "the first stages stay"
     assert not torch.equal(learnt.out4.cv1.conv.weight, begun.out4.cv1.conv.weight)
+    fast, small = tmp_path / "fast", YOLOv5Fast()
+    shutil.copytree(out / "prepared", fast / "prepared")
+    done = invoke(main, recipe, "--data", tmp_path / "data", "--out", fast, "--workers", 0, "--set", "size=fast")
+    assert done.exit_code == 0, done.output
+    weights = fast / "weights" / "yolo_fast.safetensors"
+    load_weights(small, weights)
+    assert RANGES in read_metadata(weights)
     report = (out / "report.html").read_text(encoding="utf-8")
     assert "<td>others<td>6<td>" in report and "<td>photos<td>" in report
     assert report.count(" px high</figcaption>") >= 6, "nothing is found, so all plates are shown"

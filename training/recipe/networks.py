@@ -20,6 +20,7 @@ from plate_nets.evaluation.reading_metrics import Share
 from plate_nets.networks.checkpoint import WEIGHTS, load_weights
 from plate_nets.networks.corners import CornerNet
 from plate_nets.networks.country import CountryNet
+from plate_nets.networks.registry import NETWORKS, YOLO_FAST, RegisteredNetwork
 from plate_nets.networks.runtimes.torchscript import forward
 from plate_nets.networks.yolov5 import YOLOv5n
 from plate_nets.recognition.detection import DetectionSettings
@@ -34,7 +35,7 @@ from training.country.trainer import CountryTrainer, country_state, drawn_plates
 from training.detector.drawn import draw
 from training.detector.pictures import pictures_of, split_photos
 from training.detector.teach import PlateTeacher, VehicleTeacher, teach
-from training.detector.trainer import Detection, detector_state, measured
+from training.detector.trainer import Detection, Distillation, detector_state, fast_state, measured
 from training.detector.views import Views, of_drawn, of_photos
 from training.loop import Trainer
 from training.quantize import converted, quantize
@@ -114,7 +115,9 @@ class Task(ABC, Generic[R]):
         checked = self.of_use("check")
         return {name: plates for name, plates in held_out(self.examples).items() if name not in checked}
 
-    def quantize(self, weights: Path, network: str, found: Findings, reader: TrainedReader | None = None) -> None:
+    def quantize(
+        self, weights: Path, network: RegisteredNetwork, found: Findings, reader: TrainedReader | None = None
+    ) -> None:
         if quantization := getattr(self.recipe, "quantization", None):
             prepared = self.out / PREPARED
             folders = [folder_of(each, self.recipe, self.root, prepared) / "images" for each in quantization.pictures]
@@ -171,7 +174,7 @@ class ReaderTask(Task[ReaderRecipe]):
             fold(reader, found.temperature, weights)
             logging.info("temperature: %g", found.temperature)
             reader = TrainedReader(self.recipe, weights)
-        self.quantize(reader.weights, reader.name, found, reader)
+        self.quantize(reader.weights, NETWORKS[reader.name], found, reader)
         return measure_reader(reader, held_out(self.examples))
 
 
@@ -243,8 +246,13 @@ def _with_corners(sets: Mapping[str, Sequence[Example]]) -> dict[str, list[Label
 
 
 class DetectorTask(Task[DetectorRecipe]):
+    @property
+    def fast(self) -> bool:
+        return self.recipe.size == "fast"
+
     def begin(self, weights: Path | None) -> TrainingState[YOLOv5n]:
-        return detector_state(self.device, weights and weights / Detection.file, self.recipe.averaging.decay)
+        state = fast_state if self.fast else detector_state
+        return state(self.device, weights and weights / Detection.file, self.recipe.averaging.decay)
 
     def trainer(self, state: TrainingState[YOLOv5n], how: Mapping[str, Any]) -> Detection:
         """Photos whose objects other networks name, and drawn pictures; the run's folder keeps both."""
@@ -259,13 +267,16 @@ class DetectorTask(Task[DetectorRecipe]):
         count = f"{len(chosen)} photos, {len(streets)} streets and {len(others)} other drawn pictures"
         logging.info("%s; %d photos held out", count, len(held))
         views = Views((of_photos(chosen, taught), streets, others), recipe.schedule.batch, recipe.schedule.seed)
-        return Detection(state, views, {"held out": of_photos(held, taught)}, **how)
+        detection = Distillation if self.fast else Detection
+        return detection(state, views, {"held out": of_photos(held, taught)}, **how)
 
     def finish(self, weights: Path, found: Findings) -> Mapping[str, Measured]:
         """Measure the ranges for int8, and find the labelled plates of photos that are not learnt."""
-        self.quantize(weights / Detection.file, YOLO.name, found)
-        network = YOLOv5n().eval()
-        load_weights(network, weights / Detection.file)
+        registered = YOLO_FAST if self.fast else NETWORKS[YOLO.name]
+        file = weights / registered.weights.name
+        self.quantize(file, registered, found)
+        network = registered.load(main_scheme(), file)
+        assert isinstance(network, YOLOv5n)
         learnt = self._folders("train")
         _, held = split_photos(learnt.values(), self.recipe.held_out)
         photos = {name: [each for each in held if each.photo.is_relative_to(path)] for name, path in learnt.items()}

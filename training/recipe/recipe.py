@@ -286,6 +286,9 @@ class DetectorRecipe(Recipe):
     """The network."""
     vehicles: Path
     """Weights of the YOLOv5n of COCO, in the folder of `--data`, which name the vehicles in the photos."""
+    size: Literal["whole", "fast"] = "whole"
+    """"whole": `yolo`; "fast": `yolo_fast`, which starts from the strongest channels of `yolo`, and learns from its
+    answers too."""
     streets: Annotated[int, Field(ge=1)] = 320
     """Full-HD streets with traffic to draw."""
     others: Annotated[int, Field(ge=1)] = 579
