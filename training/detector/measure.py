@@ -15,10 +15,12 @@ import typer
 from rich.console import Console
 from rich.progress import track
 
+from plate_nets.contract import YOLO
+from plate_nets.countries import main_scheme
 from plate_nets.evaluation.dataset import BOX_COLUMNS, csv_rows, parse_box, read_photo
 from plate_nets.evaluation.detection_metrics import Detections
 from plate_nets.evaluation.report import detection_figures, print_detection
-from plate_nets.networks.checkpoint import load_weights
+from plate_nets.networks.registry import NETWORKS, YOLO_FAST
 from plate_nets.networks.runtimes.torchscript import TorchDetector
 from plate_nets.networks.yolov5 import YOLOv5n
 from plate_nets.recognition.detection import DetectionSettings, DetectorNetwork, PlateDetector
@@ -31,10 +33,11 @@ LONG_SIDE = 640
 
 
 def network(weights: Path) -> DetectorNetwork:
-    """Weights -> the network as `PlateDetector` calls it, in torch."""
-    module = YOLOv5n()
-    load_weights(module, weights)
-    return TorchDetector(module.eval().fuse())
+    """Weights -> the network as `PlateDetector` calls it, in torch: the small one if the file has its name."""
+    registered = YOLO_FAST if weights.stem == YOLO_FAST.name else NETWORKS[YOLO.name]
+    module = registered.load(main_scheme(), weights)
+    assert isinstance(module, YOLOv5n)
+    return TorchDetector(module.fuse())
 
 
 def read_regions(path: Path) -> dict[str, Boxes]:
@@ -47,7 +50,7 @@ def read_regions(path: Path) -> dict[str, Boxes]:
 
 @errors_in_one_line()
 def main(
-    weights: Annotated[Path, typer.Argument(help="Weights of YOLOv5n, safetensors.")],
+    weights: Annotated[Path, typer.Argument(help="Weights of a detector, safetensors.")],
     data: Annotated[list[Path], typer.Option(help="Labelled folder. Repeatable.")],
     holdout: Annotated[
         float, typer.Option(help="Only the photos that training holds out at this share; 0: all.")
