@@ -9,8 +9,8 @@ export PYTHON
 unexport PYTHONDONTWRITEBYTECODE # with it, each process would compile all its imports again
 BIN := .venv/bin
 REPOSITORY := model_repository
-NETWORKS := yolo corners stn lprnet lprnet_latin lprnet_scripts country
-IR := $(patsubst %,$(REPOSITORY)/%/model.xml,yolo/1 yolo/1/corners stn/1 lprnet/1 lprnet_latin/1 lprnet_scripts/1 country/1)
+NETWORKS := yolo yolo_fast corners stn lprnet lprnet_latin lprnet_scripts country
+IR := $(patsubst %,$(REPOSITORY)/%/model.xml,yolo/1 yolo/1/yolo_fast yolo/1/corners stn/1 lprnet/1 lprnet_latin/1 lprnet_scripts/1 country/1)
 TORCHSCRIPT := $(IR:.xml=.pt)
 MODELS := $(IR) $(TORCHSCRIPT)
 CONVERSION := $(wildcard plate_nets/networks/conversion/*.py plate_nets/networks/conversion/graphs/*.py plate_nets/networks/*.py)

@@ -12,16 +12,15 @@ from rich.progress import Progress
 from torch import Tensor
 from torch.jit._trace import TracerWarning
 
-from plate_nets.contract import YOLO
 from plate_nets.countries import main_scheme
-from plate_nets.networks.registry import NETWORKS
+from plate_nets.networks.registry import DETECTORS, NETWORKS
 from plate_nets.networks.runtimes.networks import PACKAGE, default_repository, first_versions, network_folder
 from plate_nets.networks.runtimes.openvino import compile_model, infer
 from plate_nets.triton.backend.settings import NetworkSettings, thread_count
 
 _FRAMES = ((1, 3, 384, 640),)
 SHAPES = {
-    name: _FRAMES if name == YOLO.name else tuple((count, *network.dims) for count in (1, 16))
+    name: _FRAMES if name in DETECTORS else tuple((count, *network.dims) for count in (1, 16))
     for name, network in NETWORKS.items()
 }
 """A 16:9 frame at the default size; the crops, or windows, of one plate and of sixteen."""

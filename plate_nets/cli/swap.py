@@ -23,7 +23,8 @@ def swap(
     network: Annotated[
         str,
         typer.Argument(
-            metavar="NETWORK", help=f"Network to replace: {', '.join(NETWORKS)}. yolo and corners share versions."
+            metavar="NETWORK",
+            help=f"Network to replace: {', '.join(NETWORKS)}. yolo, yolo_fast and corners share versions.",
         ),
     ],
     weights: Annotated[

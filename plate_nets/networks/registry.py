@@ -76,12 +76,16 @@ class RegisteredNetwork:
 
 
 YOLO_FAST = RegisteredNetwork("yolo_fast", YOLO, "yolov5:YOLOv5Fast", (3, -1, -1), reads=False)
-"""The small detector, which a recipe makes."""
+"""The small detector, for `detail` "fast"."""
+
+DETECTORS = (YOLO.name, YOLO_FAST.name)
+"""The detectors by name. A process loads one of them."""
 
 NETWORKS = {
     network.name: network
     for network in (
         RegisteredNetwork(YOLO.name, YOLO, "yolov5:YOLOv5n", (3, -1, -1), reads=False),
+        YOLO_FAST,
         RegisteredNetwork(CORNERS.name, YOLO, "corners:CornerNet", (3, WINDOW_HEIGHT, WINDOW_WIDTH), reads=False),
         RegisteredNetwork(STN.name, STN, "stn:STN", CROP_DIMS, reads=True),  # trained together with LPRNet
         RegisteredNetwork(LPRNET.name, LPRNET, "lprnet:LPRNet", CROP_DIMS, reads=True),
@@ -90,4 +94,5 @@ NETWORKS = {
         RegisteredNetwork(COUNTRY.name, COUNTRY, "country:CountryNet", CROP_DIMS, reads=False),
     )
 }
-"""The networks by name, in the order of the pipeline. Only the readers that the schemes need are loaded."""
+"""The networks by name, in the order of the pipeline. Only one of `DETECTORS` is loaded, and the readers that the
+schemes need."""

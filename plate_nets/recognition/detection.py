@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plate_nets.common.errors import InputError
+from plate_nets.contract import YOLO
+from plate_nets.networks.registry import YOLO_FAST
 from plate_nets.networks.runtimes.detector import NEGLIGIBLE
 from plate_nets.networks.runtimes.rows import best_rows, row_scores
 from plate_nets.recognition.geometry import STRIDE, Letterbox, clip
@@ -71,9 +73,9 @@ _DETAILS: dict[Detail, tuple[float, int]] = {"fast": (0.0, LEAST_SIDE), "balance
 class DetectionSettings:
     """Settings of `PlateDetector`.
 
-    ``long_side``: the long side of the network's input, in pixels; 0: ``detail`` sets it.
-    ``detail``: "fast": the input is 640 px long; "balanced": 0.45 times as long as the picture, within 640 and 864 px;
-    "far": as long as the picture, within 640 and 1280 px. So up to 1493 px "balanced" is the same as "fast". See
+    ``long_side``: the long side of the network's input, in pixels; the network is then `yolo`. 0: ``detail`` sets both.
+    ``detail``: "fast": the input is 640 px long, and the network is the smaller `yolo_fast`; "balanced": the input is
+    0.45 times as long as the picture, within 640 and 864 px; "far": as long as the picture, within 640 and 1280 px. See
     docs/explanation/performance.md, measured with `python -m benchmarks.smallest_plate`.
     ``proposal``: the minimum score of a box from the detector alone. The corner network then looks into the box and
     corrects the score, see `corners.rescored`.
@@ -112,6 +114,11 @@ class DetectionSettings:
         ):
             if not valid:
                 raise InputError(f"detection settings: {name}: expected {expected}, got {getattr(self, name)}")
+
+    @property
+    def network(self) -> str:
+        """The name of the network, one of `registry.DETECTORS`."""
+        return YOLO_FAST.name if self.detail == "fast" and not self.long_side else YOLO.name
 
     def side_for(self, hw: tuple[int, int]) -> int:
         """The size of a picture -> the long side of the network's input, both in pixels."""

@@ -34,7 +34,7 @@ from plate_nets.networks.lprnet import LPRNet
 from plate_nets.networks.registry import NETWORKS
 from plate_nets.networks.runtimes.openvino import compile_model
 from plate_nets.networks.stn import STN
-from plate_nets.networks.yolov5 import YOLOv5n
+from plate_nets.networks.yolov5 import YOLOv5Fast, YOLOv5n
 from tests.converters.conftest import randomize
 
 ROOT = Path(__file__).parents[2]
@@ -163,9 +163,10 @@ def test_invalid_reference_numbers_are_refused_with_the_file_name(tmp_path: Path
         (CornerNet, corners, (3, 3, 64, 128), (3, 10)),
         (CountryNet, country, (3, 3, 24, 94), (3, *COUNTRY.outputs[0].dims)),
         (YOLOv5n, yolov5, (2, 3, 64, 96), (2, 378, 6)),
+        (YOLOv5Fast, yolov5, (2, 3, 64, 96), (2, 378, 6)),
         (partial(YOLOv5n, classes=4), yolov5, (1, 3, 96, 64), (1, 378, 9)),
     ],
-    ids=["stn", "lprnet", "lprnet of another alphabet", "corners", "country", "yolo", "yolo of four classes"],
+    ids=["stn", "lprnet", "lprnet of another alphabet", "corners", "country", "yolo", "fast", "yolo of four classes"],
 )
 def test_a_graph_computes_the_same_as_its_network_for_any_weights(
     network: Callable[[], nn.Module],

@@ -3,7 +3,7 @@
 from functools import partial
 from pathlib import Path
 
-from plate_nets.contract import CORNERS, COUNTRY, READERS, STN, YOLO
+from plate_nets.contract import CORNERS, COUNTRY, READERS, STN
 from plate_nets.countries import PlateScheme
 from plate_nets.networks.conversion.conversion import Conversion
 from plate_nets.networks.conversion.graphs.corners import corners
@@ -11,14 +11,13 @@ from plate_nets.networks.conversion.graphs.country import country
 from plate_nets.networks.conversion.graphs.lprnet import lprnet
 from plate_nets.networks.conversion.graphs.stn import stn
 from plate_nets.networks.conversion.graphs.yolov5 import yolov5
-from plate_nets.networks.registry import NETWORKS, YOLO_FAST, RegisteredNetwork
+from plate_nets.networks.registry import DETECTORS, NETWORKS, RegisteredNetwork
 from plate_nets.networks.runtimes.networks import network_folder, released
 
 GRAPHS = {
     **dict.fromkeys(READERS, lprnet),
     STN.name: stn,
-    YOLO.name: yolov5,
-    YOLO_FAST.name: yolov5,
+    **dict.fromkeys(DETECTORS, yolov5),
     CORNERS.name: corners,
     COUNTRY.name: country,
 }
@@ -49,7 +48,7 @@ def _conversion(network: RegisteredNetwork, scheme: PlateScheme, folder: Path | 
     into = network_folder(released(Path(), network.model.name), network.name)
     graph, of_weights = GRAPHS[network.name], network.scheme_of_weights(scheme)
     common = (network.name, into, partial(network.build, scheme), weights)
-    if network.name == YOLO.name:
+    if network.name in DETECTORS:
         return Conversion(*common, FRAMES, 0.0, 1.0, 1e-3, graph=graph, scheme=of_weights)
     shapes = tuple((batch, *network.dims) for batch in BATCHES)
     tolerance = TOLERANCES.get(network.name, 1e-4)

@@ -16,18 +16,18 @@ from plate_nets.networks.runtimes.openvino import Network
 from plate_nets.networks.runtimes.torchscript import TorchDetector, forward, load_torchscript
 
 
-def load_eager(schemes: Sequence[PlateScheme], other_reader: Path | None = None) -> Networks:
+def load_eager(schemes: Sequence[PlateScheme], other_reader: Path | None = None, detector: str = YOLO.name) -> Networks:
     """The networks of the committed weights for some schemes.
 
     ``other_reader``: a folder with another `stn.pt` and `lprnet.pt` (TorchScript) to use instead of the committed ones.
     They get one crop at a time, because a network that normalises over its batch would read a plate differently beside
-    others.
+    others. ``detector``: one of `registry.DETECTORS`.
 
     Raises:
         WeightsError: weights are missing, damaged, or those of another network or scheme.
     """
     scheme = own_reader(schemes)
-    yolo = TorchDetector(NETWORKS[YOLO.name].load(scheme))
+    yolo = TorchDetector(NETWORKS[detector].load(scheme))
     corners = _eager(CORNERS.name, scheme)
     if other_reader is None:
         readers = {name: _eager(name, scheme) for name in {reader_of(own).name for own in schemes}}

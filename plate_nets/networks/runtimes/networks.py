@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from plate_nets.common.errors import WeightsError
 from plate_nets.contract import COUNTRY, READERS, YOLO
-from plate_nets.networks.registry import NETWORKS
+from plate_nets.networks.registry import DETECTORS, NETWORKS
 from plate_nets.networks.runtimes.detector import OpenVINODetector, Pictures
 from plate_nets.networks.runtimes.openvino import Network, Precision, check_converted, load_ir
 from plate_nets.networks.runtimes.precision import choose
@@ -44,7 +44,7 @@ INSTALLED = Path(__file__).resolve().parents[2] / "model_repository"
 class Networks:
     """The networks, not thread-safe; shapes as in `contract.py`, and those of `corners` as in `networks`.
 
-    ``yolo``: like `runtimes.detector.OpenVINODetector`, or with all rows.
+    ``yolo``: one of `registry.DETECTORS`, like `runtimes.detector.OpenVINODetector`, or with all rows.
     """
 
     yolo: Callable[[Pictures], NDArray[np.float32]]
@@ -64,24 +64,28 @@ def load_network(name: str, folder: Path, gpu: int | None, threads: int, precisi
         WeightsError: the converted file is missing or does not load.
     """
     if gpu is None:
-        load = OpenVINODetector if name == YOLO.name else load_ir
+        load = OpenVINODetector if name in DETECTORS else load_ir
         return load(folder / IR, threads, precision)
     from plate_nets.networks.runtimes.torchscript import TorchDetector, device_of, forward, load_torchscript
 
     device = device_of(gpu)
     network = load_torchscript(folder / TORCHSCRIPT, device)
-    return TorchDetector(network, device) if name == YOLO.name else partial(forward, network, device=device)
+    return TorchDetector(network, device) if name in DETECTORS else partial(forward, network, device=device)
 
 
 def load_converted(
-    folders: Mapping[str, Path], gpu: int | None = None, threads: int = 0, readers: Collection[str] = tuple(READERS)
+    folders: Mapping[str, Path],
+    gpu: int | None = None,
+    threads: int = 0,
+    readers: Collection[str] = tuple(READERS),
+    detector: str = YOLO.name,
 ) -> Networks:
     """Version folders by model name -> the networks in them, see `load_network`, each in its best precision.
 
     A reader, and the network that classifies countries, is loaded at its first call: which ones are called depends on
     the plates.
 
-    ``readers``: which of `contract.READERS` to load.
+    ``readers``: which of `contract.READERS` to load. ``detector``: which of `registry.DETECTORS`.
 
     Raises:
         WeightsError: a converted file is missing or does not load, or they may not fit under the limit of memory.
@@ -95,7 +99,7 @@ def load_converted(
 
     found = {}
     for name, network in NETWORKS.items():
-        if name in READERS and name not in readers:
+        if name in {*READERS, *DETECTORS} - {*readers, detector}:
             continue
         folder = network_folder(folders[network.model.name], name)
         if name in READERS or name == COUNTRY.name:
@@ -104,7 +108,7 @@ def load_converted(
         else:
             found[name] = load(name, folder)
     requested = {name: found.pop(name) for name in readers}
-    return Networks(**found, readers=requested)
+    return Networks(found.pop(detector), readers=requested, **found)
 
 
 def _at_first_call(load: Callable[[], _Loaded]) -> _Loaded:

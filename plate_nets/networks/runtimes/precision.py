@@ -22,8 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plate_nets.common.errors import ContractError, ServerError, WeightsError
-from plate_nets.contract import CORNERS, COUNTRY, READERS, YOLO
+from plate_nets.contract import CORNERS, COUNTRY, READERS
 from plate_nets.countries.designs import DESIGNS
+from plate_nets.networks.registry import DETECTORS
 from plate_nets.networks.runtimes.choices import Choice, remembered
 from plate_nets.networks.runtimes.detector import OpenVINODetector
 from plate_nets.networks.runtimes.openvino import INT8, Precision, has_bfloat16, load_ir, read_ir
@@ -210,7 +211,7 @@ def _load_all_rows(path: Path, threads: int, precision: Precision) -> Callable[[
 
 
 CANDIDATES: Mapping[str, Candidate] = {
-    YOLO.name: Candidate(_load_all_rows, scene, rows_agree),
+    **dict.fromkeys(DETECTORS, Candidate(_load_all_rows, scene, rows_agree)),
     CORNERS.name: Candidate(load_ir, windows, corners_agree),
     COUNTRY.name: Candidate(load_ir, crops, appearances_agree),
     **dict.fromkeys(READERS, Candidate(load_ir, crops, paths_agree)),

@@ -36,7 +36,7 @@ class Detector:
             detection = model.settings(DetectionSettings)
             self._watchdog = Watchdog(model.settings(WatchdogSettings))
             self._cores = Cores(model, model.settings(NetworkSettings))
-            boxes, corners = (networks(model, name, self._cores.choices) for name in (YOLO.name, CORNERS.name))
+            boxes, corners = (networks(model, name, self._cores.choices) for name in (detection.network, CORNERS.name))
             self._finders = {
                 threads: PlateFinder(PlateDetector(boxes[threads], detection), CornerFinder(corners[threads]))
                 for threads in self._cores.choices

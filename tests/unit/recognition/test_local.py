@@ -16,10 +16,12 @@ import plate_nets
 from plate_nets.common.errors import InputError, InputTooLarge, WeightsError
 from plate_nets.countries import main_scheme
 from plate_nets.evaluation.dataset import load_dataset
+from plate_nets.networks.registry import DETECTORS
 from plate_nets.networks.runtimes import networks
 from plate_nets.networks.runtimes.networks import Networks, Runtime, load_converted
 from plate_nets.networks.runtimes.precision import CALIBRATION, SCENE
 from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder
+from plate_nets.recognition.detection import DetectionSettings
 from plate_nets.recognition.health import check_health, known_picture
 from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.reader import FrameLimits
@@ -141,6 +143,27 @@ def test_networks_that_are_not_converted_are_named(tmp_path: Path) -> None:
     folders = {name: tmp_path / name for name in ("yolo", "stn", "lprnet")}
     with pytest.raises(WeightsError, match="not converted yet"):
         LocalReader(networks=partial(load_converted, folders)).read(CAR)
+
+
+def test_only_fast_loads_the_small_detector(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And instead of the other one, unless the size of its input is set."""
+    loaded: list[str] = []
+    load = networks.load_network
+
+    def noted(name: str, *rest: Any) -> Any:
+        loaded.append(name)
+        return load(name, *rest)
+
+    monkeypatch.setattr(networks, "load_network", noted)
+    for settings, expected in (
+        (DetectionSettings(detail="fast"), {"yolo_fast"}),
+        (DetectionSettings(), {"yolo"}),
+        (DetectionSettings(detail="far"), {"yolo"}),
+        (DetectionSettings(long_side=640, detail="fast"), {"yolo"}),
+    ):
+        loaded.clear()
+        LocalReader(threads=1, detection=settings).read(compose(480, 640))
+        assert {*loaded} & {*DETECTORS} == expected
 
 
 def test_only_the_networks_that_plates_need_are_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,6 +34,7 @@ BUILT = (
     "lprnet_scripts/1/model.xml",
     "country/1/model.xml",
     "yolo/1/model.xml",
+    "yolo/1/yolo_fast/model.xml",
     "yolo/1/corners/model.xml",
 )
 
