@@ -5,7 +5,7 @@ full-HD frame filled with a coarse enlargement of the same photo, in which nothi
 """
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, get_args
 
 import cv2
 import numpy as np
@@ -22,7 +22,7 @@ from plate_nets.evaluation.evaluate import boxes_of
 from plate_nets.recognition.decoding import DecodingSettings
 from plate_nets.recognition.detection import DetectionSettings
 from plate_nets.recognition.local import LocalReader
-from plate_nets.types import Box, Boxes, Frame
+from plate_nets.types import Box, Boxes, Detail, Frame
 from training.command import errors_in_one_line
 
 HEIGHTS = (12, 15, 18, 22, 28, 36)
@@ -30,23 +30,23 @@ HEIGHTS = (12, 15, 18, 22, 28, 36)
 _COARSE = 40
 """Pixels of the frame per point of the background: no plate survives this."""
 
-Shares = dict[tuple[int, int], tuple[int, int, int]]
-"""By long side of the input and plate height, px: number of plates, found, found and read."""
+Shares = dict[tuple[Detail, int], tuple[int, int, int]]
+"""By `detail` and the plate's height, px: number of plates, found, found and read."""
 
 
 @errors_in_one_line()
 def main(
     dataset: Annotated[Path, typer.Argument(help="Folder with images/ and labels.csv.")],
     plot: Annotated[Path, typer.Option(help="PNG with the curves.")],
-    long_side: Annotated[list[int], typer.Option(help="Long side of the input (px). Repeatable.")] = [640, 960],  # noqa: B006
+    detail: Annotated[list[Detail], typer.Option(help="How closely to look. Repeatable.")] = [*get_args(Detail)],  # noqa: B006
     photos: Annotated[int, typer.Option(min=1, help="How many photos to use, spread evenly over the folder.")] = 100,
 ) -> None:
     """Find and read labelled plates in full-HD frames, by plate height."""
     decoding = DecodingSettings(sure=0.0)
-    readers = {side: LocalReader(detection=DetectionSettings(long_side=side), decoding=decoding) for side in long_side}
+    readers = {each: LocalReader(detection=DetectionSettings(detail=each), decoding=decoding) for each in detail}
     labelled = [(path, labels[0]) for path, labels in load_dataset(dataset, symbols=main_scheme().alphabet).photos()]
     chosen = labelled[:: max(1, len(labelled) // photos)][:photos]
-    shares: Shares = {(side, height): (0, 0, 0) for side in long_side for height in HEIGHTS}
+    shares: Shares = {(each, height): (0, 0, 0) for each in detail for height in HEIGHTS}
     for path, label in track(chosen, "finding", console=Console(stderr=True), transient=True):
         photo = read_photo(path)
         for height in HEIGHTS:
@@ -54,12 +54,12 @@ def main(
             if placed is None:
                 continue
             frame, box = placed
-            for side, reader in readers.items():
+            for each, reader in readers.items():
                 plates = reader.read(frame)
                 hits = [p for p, hit in zip(plates, match(boxes_of(plates), box[None]), strict=True) if hit == 0]
-                count, found, read = shares[side, height]
+                count, found, read = shares[each, height]
                 exact = any(plate.reading.best == label.text for plate in hits)
-                shares[side, height] = (count + 1, found + bool(hits), read + exact)
+                shares[each, height] = (count + 1, found + bool(hits), read + exact)
     Console().print(_table(shares, dataset.name))
     _save(plot, shares)
 
@@ -82,10 +82,10 @@ def far(photo: Frame, box: Box, height: float, hw: tuple[int, int] = FULL_HD) ->
 
 
 def _table(shares: Shares, name: str) -> Table:
-    table = Table("long side, px", "plate, px", "plates", "found", "found and read", title=f"{name}, in full HD")
-    for (side, height), (count, found, read) in shares.items():
+    table = Table("detail", "plate, px", "plates", "found", "found and read", title=f"{name}, in full HD")
+    for (detail, height), (count, found, read) in shares.items():
         if count:
-            table.add_row(str(side), str(height), str(count), f"{found / count:.3f}", f"{read / count:.3f}")
+            table.add_row(detail, str(height), str(count), f"{found / count:.3f}", f"{read / count:.3f}")
     return table
 
 
@@ -94,12 +94,12 @@ def _save(path: Path, shares: Shares) -> None:
 
     figure = Figure(figsize=(6, 3.5), layout="constrained")
     axes = figure.subplots()
-    for number, side in enumerate(dict.fromkeys(side for side, _ in shares)):
-        rows = [(height, *counts) for (each, height), counts in shares.items() if each == side and counts[0]]
+    for number, detail in enumerate(dict.fromkeys(each for each, _ in shares)):
+        rows = [(height, *counts) for (each, height), counts in shares.items() if each == detail and counts[0]]
         heights = [row[0] for row in rows]
         for column, style, what in ((2, "-", "found"), (3, "--", "found and read")):
             values = [row[column] / row[1] for row in rows]
-            axes.plot(heights, values, style, color=f"C{number}", marker="o", label=f"{side} px: {what}")
+            axes.plot(heights, values, style, color=f"C{number}", marker="o", label=f"{detail}: {what}")
     labels = {"xlabel": "height of the plate in the frame, px", "ylabel": "share of the plates", "title": "full HD"}
     axes.set(**labels, ylim=(0, 1.03))
     axes.legend(fontsize=7)
