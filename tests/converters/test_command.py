@@ -117,7 +117,7 @@ def test_check_fails_on_missing_models_and_a_changed_configuration(folder: Path)
 @pytest.mark.parametrize(
     ("arguments", "fault"),
     [
-        (["nix"], "nix: no such network; expected yolo, corners, stn, lprnet"),
+        (["nix"], "nix: no such network; expected yolo, yolo_fast, corners, stn"),
         (["--model-repository", "nowhere"], "nowhere: no such folder"),
         (["--mode", "onnx"], "'onnx' is not one of"),
         (["--format", "tensorrt"], "'tensorrt' is not one of"),

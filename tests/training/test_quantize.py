@@ -70,7 +70,7 @@ def test_without_a_plate_or_a_network_the_weights_stay(tmp_path: Path) -> None:
     weights = tmp_path / "reader.safetensors"
     weights.write_bytes(before := weights_path(LPRNET.name).read_bytes())
     cv2.imwrite(str(tmp_path / "empty.jpg"), np.zeros((240, 320, 3), np.uint8))
-    unknown = "--network: expected yolo, country"
+    unknown = "--network: expected yolo, yolo_fast, country"
     for network, fault in ((LPRNET.name, "no plate was found"), ("stn", unknown), ("corners", unknown)):
         done = invoke(main, weights, "--pictures", tmp_path, "--network", network)
         assert done.exit_code == 1 and fault in done.output

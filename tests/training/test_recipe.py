@@ -98,7 +98,7 @@ def test_a_wrong_setting_is_named(setting: str, fault: str) -> None:
 
 
 def test_an_unknown_recipe_is_told_the_known_ones() -> None:
-    known = "corners, country, detector, reader_russia, reader_scripts, reader_world"
+    known = "corners, country, detector, detector_fast, reader_russia, reader_scripts, reader_world"
     with pytest.raises(InputError, match=f"reader: no such recipe; expected {known}, or a TOML file"):
         load_recipe("reader")
 
