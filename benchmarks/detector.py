@@ -1,7 +1,8 @@
-"""`python -m benchmarks.detector`: times our detector and the yolov5 package's on one frame, in one run.
+"""`python -m benchmarks.detector`: times our detectors and the yolov5 package's on one frame, in one run.
 
-Same frame, same weights, same size, from the BGR frame to boxes in its pixels: ours as served (OpenVINO); the package's
-own eager network, letterbox and non-maximum suppression, in its own process. They take turns.
+Same frame, same size, and the same weights except for `yolo_fast`, from the BGR frame to boxes in its pixels: ours as
+served (OpenVINO); the package's own eager network, letterbox and non-maximum suppression, in its own process. They take
+turns.
 """
 
 import os
@@ -25,7 +26,8 @@ from benchmarks.report.report import Report
 from plate_nets.common.errors import PlateError
 from plate_nets.contract import YOLO
 from plate_nets.networks.checkpoint import weights_path
-from plate_nets.networks.runtimes.networks import load_network, released
+from plate_nets.networks.registry import YOLO_FAST
+from plate_nets.networks.runtimes.networks import load_network, network_folder, released
 from plate_nets.recognition.detection import DetectionSettings, PlateDetector
 from training.command import errors_in_one_line
 
@@ -62,25 +64,28 @@ def main(
     report = Report({"threads": threads}, json_file)
     settings = DetectionSettings()
     frame = drawn_picture(1, FRAME).frame
-    network = load_network(YOLO.name, released(REPOSITORY, YOLO.name), None, threads)
+    version = released(REPOSITORY, YOLO.name)
+    detectors = {
+        named: PlateDetector(load_network(name, network_folder(version, name), None, threads), settings)
+        for named, name in {"ours": YOLO.name, "ours, fast": YOLO_FAST.name}.items()
+    }
     cv2.setNumThreads(threads)
-    detector = PlateDetector(network, settings)
-    times: dict[str, list[float]] = {"ours": [], "yolov5 package": []}
+    times: dict[str, list[float]] = {**{named: [] for named in detectors}, "yolov5 package": []}
     found: dict[str, int] = {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         np.save(folder / "frame.npy", frame)
         with package_process(folder, threads, settings) as package:
             for turn in range(rounds + 1):
-                ours = []
-                for _ in range(frames if turn else WARM_UP):
-                    started = time.perf_counter()
-                    boxes, _ = detector.detect(frame)
-                    ours.append((time.perf_counter() - started) * 1000)
-                found["ours"] = len(boxes)
+                for named, detector in detectors.items():
+                    for _ in range(frames if turn else WARM_UP):
+                        started = time.perf_counter()
+                        boxes, _ = detector.detect(frame)
+                        if turn:
+                            times[named].append((time.perf_counter() - started) * 1000)
+                    found[named] = len(boxes)
                 found["yolov5 package"], theirs = detect(package, frames if turn else WARM_UP)
                 if turn:
-                    times["ours"].extend(ours)
                     times["yolov5 package"].extend(theirs)
     if len(set(found.values())) != 1:
         raise PlateError(f"not the same answer: boxes found {found}")

@@ -25,6 +25,7 @@ from plate_nets.recognition.local import LocalReader
 from plate_nets.types import Box, Boxes, Detail, Frame
 from training.command import errors_in_one_line
 
+DETAILS: tuple[Detail, ...] = get_args(Detail)
 HEIGHTS = (12, 15, 18, 22, 28, 36)
 """Heights of the plate in the frame, px."""
 _COARSE = 40
@@ -38,15 +39,14 @@ Shares = dict[tuple[Detail, int], tuple[int, int, int]]
 def main(
     dataset: Annotated[Path, typer.Argument(help="Folder with images/ and labels.csv.")],
     plot: Annotated[Path, typer.Option(help="PNG with the curves.")],
-    detail: Annotated[list[Detail], typer.Option(help="How closely to look. Repeatable.")] = [*get_args(Detail)],  # noqa: B006
     photos: Annotated[int, typer.Option(min=1, help="How many photos to use, spread evenly over the folder.")] = 100,
 ) -> None:
-    """Find and read labelled plates in full-HD frames, by plate height."""
+    """Find and read labelled plates in full-HD frames, by `detail` and plate height."""
     decoding = DecodingSettings(sure=0.0)
-    readers = {each: LocalReader(detection=DetectionSettings(detail=each), decoding=decoding) for each in detail}
+    readers = {each: LocalReader(detection=DetectionSettings(detail=each), decoding=decoding) for each in DETAILS}
     labelled = [(path, labels[0]) for path, labels in load_dataset(dataset, symbols=main_scheme().alphabet).photos()]
     chosen = labelled[:: max(1, len(labelled) // photos)][:photos]
-    shares: Shares = {(each, height): (0, 0, 0) for each in detail for height in HEIGHTS}
+    shares: Shares = {(each, height): (0, 0, 0) for each in DETAILS for height in HEIGHTS}
     for path, label in track(chosen, "finding", console=Console(stderr=True), transient=True):
         photo = read_photo(path)
         for height in HEIGHTS:

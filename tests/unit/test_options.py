@@ -18,7 +18,7 @@ UNUSED: dict[str, str] = {
     "plates web": "--host --allow-url --timeout --log",
     "python -m converters": "--weights",
     "python -m training.detector.measure": "--data --holdout --ignore",
-    "python -m benchmarks.smallest_plate": "--plot --detail --photos",
+    "python -m benchmarks.smallest_plate": "--plot --photos",
     "python -m training.quantize": "--scheme",
     "python -m training.synthesis": "--lines --calibration --light",
     "python -m benchmarks": "--protocol --targets --memory --overload --stages --model-repository --log",
