@@ -121,8 +121,11 @@ def quantize(
     count: int,
     schemes: Sequence[PlateScheme],
     networks: Callable[[], Networks] = converted,
+    left_out: Sequence[str] = (),
 ) -> str:
     """Write the ranges of a network's layers, on photos in folders, into its weights -> what was measured.
+
+    ``left_out``: parts of the network whose outputs are not rounded.
 
     Raises:
         PlateError: the weights or the photos cannot be used.
@@ -134,7 +137,8 @@ def quantize(
     inputs = inputs_of(network.name, [found[index] for index in chosen], schemes, networks)
     if not inputs:
         raise PlateError(f"{weights}: no plate was found in the photos")
-    ranges = ranges_on(network.name, build(GRAPHS[network.name], weights, of_weights), inputs)
+    measured = ranges_on(network.name, build(GRAPHS[network.name], weights, of_weights), inputs)
+    ranges = {layer: ends for layer, ends in measured.items() if layer.partition(".")[0] not in left_out}
     metadata = read_metadata(weights) | {RANGES: json.dumps(ranges)}
     save_weights(loaded, weights, metadata, of_weights)
     return f"the ranges of {len(ranges)} layers, on {len(inputs)} inputs in {len(chosen)} photos"

@@ -122,7 +122,9 @@ class Task(ABC, Generic[R]):
             prepared = self.out / PREPARED
             folders = [folder_of(each, self.recipe, self.root, prepared) / "images" for each in quantization.pictures]
             schemes, networks = (reader.schemes, lambda: reader.networks) if reader else ([main_scheme()], converted)
-            found.quantized = quantize(weights, network, folders, quantization.count, schemes, networks)
+            found.quantized = quantize(
+                weights, network, folders, quantization.count, schemes, networks, quantization.left_out
+            )
             logging.info("int8: %s", found.quantized)
 
 

@@ -167,6 +167,8 @@ class Quantization(Part):
     """Data sets whose photos are read for it; "drawn": the plates that are drawn for the calibration."""
     count: Annotated[int, Field(gt=0)] = 300
     """How many of these photos, chosen at random."""
+    left_out: tuple[str, ...] = ()
+    """Parts of the network whose outputs are not rounded."""
 
 
 class Minimum(Part):

