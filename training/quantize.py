@@ -24,18 +24,16 @@ from plate_nets.countries import MAIN_SCHEME, PlateScheme, load_schemes
 from plate_nets.evaluation.dataset import read_photo
 from plate_nets.evaluation.evaluate import pictures_below
 from plate_nets.networks.checkpoint import read_metadata, save_weights
-from plate_nets.networks.conversion.graphs.yolov5 import yolov5
 from plate_nets.networks.conversion.openvino_ir import build
 from plate_nets.networks.conversion.table import GRAPHS
-from plate_nets.networks.registry import NETWORKS, YOLO_FAST, RegisteredNetwork
+from plate_nets.networks.registry import DETECTORS, NETWORKS
 from plate_nets.networks.runtimes.detector import up_to_heads
 from plate_nets.networks.runtimes.networks import Networks, default_repository, first_versions, load_converted
 from plate_nets.networks.runtimes.precision import CANDIDATES
 from plate_nets.networks.runtimes.quantization import RANGES, Ranges
 from plate_nets.networks.runtimes.torchscript import detector_input
-from plate_nets.recognition.detection import DetectionSettings
+from plate_nets.recognition.detection import DetectionSettings, detail_of
 from plate_nets.recognition.local import LocalReader
-from plate_nets.types import DEFAULT_DETAIL
 from training.command import errors_in_one_line
 
 _NETWORKS = tuple(name for name in CANDIDATES if name != CORNERS.name)
@@ -55,7 +53,7 @@ def ranges_on(name: str, model: openvino.Model, inputs: Sequence[NDArray[Any]]) 
     """The name and graph of a network, and inputs from the pipeline -> the ranges of its layers."""
     import nncf  # late: takes seconds
 
-    detector = GRAPHS[name] is yolov5
+    detector = name in DETECTORS
     rounded = nncf.quantize(
         up_to_heads(model) if detector else model,
         nncf.Dataset(inputs, lambda given: detector_input(given).numpy() if detector else given),
@@ -101,14 +99,11 @@ def inputs_of(
         loaded = networks()
         if name in READERS:
             return replace(loaded, readers={**loaded.readers, name: record(loaded.readers[name])})
-        of_pipeline = YOLO.name if fast else name
-        recording: dict[str, Any] = {of_pipeline: record(getattr(loaded, of_pipeline))}
+        place = YOLO.name if name in DETECTORS else name
+        recording: dict[str, Any] = {place: record(getattr(loaded, place))}
         return replace(loaded, **recording)
 
-    fast = name == YOLO_FAST.name
-    reader = LocalReader(
-        schemes, networks=recorded, detection=DetectionSettings(detail="fast" if fast else DEFAULT_DETAIL)
-    )
+    reader = LocalReader(schemes, networks=recorded, detection=DetectionSettings(detail=detail_of(name)))
     for photo in track(photos, f"reading {len(photos)} photos"):
         reader.read(read_photo(photo))
     return inputs
@@ -116,7 +111,7 @@ def inputs_of(
 
 def quantize(
     weights: Path,
-    network: RegisteredNetwork,
+    name: str,
     folders: Sequence[Path],
     count: int,
     schemes: Sequence[PlateScheme],
@@ -133,11 +128,11 @@ def quantize(
     logging.getLogger("nncf").setLevel(logging.WARNING)
     found = [path for folder in folders for path in pictures_below(folder)]
     chosen = np.random.default_rng(0).permutation(len(found))[:count]
-    loaded, of_weights = network.load(schemes[0], weights), network.scheme_of_weights(schemes[0])
-    inputs = inputs_of(network.name, [found[index] for index in chosen], schemes, networks)
+    loaded, of_weights = NETWORKS[name].load(schemes[0], weights), NETWORKS[name].scheme_of_weights(schemes[0])
+    inputs = inputs_of(name, [found[index] for index in chosen], schemes, networks)
     if not inputs:
         raise PlateError(f"{weights}: no plate was found in the photos")
-    measured = ranges_on(network.name, build(GRAPHS[network.name], weights, of_weights), inputs)
+    measured = ranges_on(name, build(GRAPHS[name], weights, of_weights), inputs)
     ranges = {layer: ends for layer, ends in measured.items() if layer.partition(".")[0] not in left_out}
     metadata = read_metadata(weights) | {RANGES: json.dumps(ranges)}
     save_weights(loaded, weights, metadata, of_weights)
@@ -156,7 +151,7 @@ def main(
     name = network or weights.stem
     if name not in _NETWORKS:
         raise PlateError(f"--network: expected {', '.join(_NETWORKS)}, got {name!r}")
-    typer.echo(f"{weights}: {quantize(weights, NETWORKS[name], pictures, count, load_schemes(scheme))}")
+    typer.echo(f"{weights}: {quantize(weights, name, pictures, count, load_schemes(scheme))}")
 
 
 if __name__ == "__main__":

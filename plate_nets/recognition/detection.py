@@ -128,6 +128,11 @@ class DetectionSettings:
         return min(max(int(share * max(hw)) // STRIDE * STRIDE, LEAST_SIDE), most)
 
 
+def detail_of(network: str) -> Detail:
+    """The name of a network -> a ``detail`` of `DetectionSettings` with which its process loads it."""
+    return "fast" if network == YOLO_FAST.name else DEFAULT_DETAIL
+
+
 class PlateDetector:
     """Finds the plates of a frame with a given network. Not thread-safe."""
 

@@ -21,8 +21,8 @@ from plate_nets.networks.checkpoint import activation_of, load_weights
 from plate_nets.networks.registry import NETWORKS, YOLO_FAST
 from plate_nets.networks.runtimes.torchscript import detector_input
 from plate_nets.networks.yolov5 import Detect, YOLOv5Fast, YOLOv5n
-from plate_nets.recognition.detection import DetectionSettings, PlateDetector
-from plate_nets.types import DEFAULT_DETAIL, VEHICLES
+from plate_nets.recognition.detection import DetectionSettings, PlateDetector, detail_of
+from plate_nets.types import VEHICLES
 from training import loop
 from training.checkpoint import DECAY, TrainingState
 from training.detector.loss import head_loss, taught_loss
@@ -38,38 +38,31 @@ _VEHICLES = 0.5
 """Weight of the vehicles in the loss, beside the plates."""
 
 
-def detector_state(device: torch.device, weights: Path | None, decay: float = DECAY) -> TrainingState[YOLOv5n]:
-    """The state for a detector with both heads, starting from weights; a head that they lack is initialised.
+def detector_state(
+    device: torch.device, weights: Path | None, decay: float = DECAY, *, fast: bool = False
+) -> TrainingState[YOLOv5n]:
+    """The state for a detector with both heads, starting from the weights of `yolo`; a head that they lack is
+    initialised.
+
+    ``fast``: for the small detector, which starts from their strongest channels.
 
     Raises:
         WeightsError: the weights are missing, damaged or of another architecture.
     """
-    network = YOLOv5n()
+    network = YOLOv5Fast() if fast else YOLOv5n()
     for head in heads(network):
         fresh(head)
     if weights:
         begun = YOLOv5n(activation=activation_of(weights))
         load_weights(begun, weights)
-        network.load_state_dict(begun.state_dict(), strict=False)
-        for name in FROZEN:
-            network.get_submodule(name).requires_grad_(False)
-    return TrainingState(ARCHITECTURE, network.to(device).to(memory_format=torch.channels_last), decay=decay)  # type: ignore[call-overload]
-
-
-def fast_state(device: torch.device, weights: Path | None, decay: float = DECAY) -> TrainingState[YOLOv5n]:
-    """The state for the small detector, starting from the strongest channels of the large one's weights.
-
-    Raises:
-        WeightsError: the weights are missing, damaged or of another architecture.
-    """
-    network = YOLOv5Fast()
-    for head in heads(network):
-        fresh(head)
-    if weights:
-        begun = YOLOv5n(activation=activation_of(weights))
-        load_weights(begun, weights)
-        slim(begun, network)
-    return TrainingState(f"fast {ARCHITECTURE}", network.to(device).to(memory_format=torch.channels_last), decay=decay)  # type: ignore[call-overload]
+        if fast:
+            slim(begun, network)
+        else:
+            network.load_state_dict(begun.state_dict(), strict=False)
+            for name in FROZEN:
+                network.get_submodule(name).requires_grad_(False)
+    architecture = f"fast {ARCHITECTURE}" if fast else ARCHITECTURE
+    return TrainingState(architecture, network.to(device).to(memory_format=torch.channels_last), decay=decay)  # type: ignore[call-overload]
 
 
 def fresh(head: Detect) -> None:
@@ -155,7 +148,9 @@ def measured(network: YOLOv5n, examples: Sequence[Example]) -> tuple[list[Detect
         return np.asarray(head([each.float() for each in features]).cpu().numpy())
 
     found: tuple[list[Detections], list[Detections]] = ([], [])
-    settings = DetectionSettings(proposal=0.01, detail="fast" if isinstance(network, YOLOv5Fast) else DEFAULT_DETAIL)
+    settings = DetectionSettings(
+        proposal=0.01, detail=detail_of(YOLO_FAST.name if isinstance(network, YOLOv5Fast) else YOLO.name)
+    )
     detectors = [PlateDetector(partial(rows, head), settings) for head in heads(network)]
     for each in examples:
         frame, plates = read_photo(each.photo), each.objects.kinds == 0

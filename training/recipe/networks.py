@@ -20,7 +20,7 @@ from plate_nets.evaluation.reading_metrics import Share
 from plate_nets.networks.checkpoint import WEIGHTS, load_weights
 from plate_nets.networks.corners import CornerNet
 from plate_nets.networks.country import CountryNet
-from plate_nets.networks.registry import NETWORKS, YOLO_FAST, RegisteredNetwork
+from plate_nets.networks.registry import NETWORKS, YOLO_FAST
 from plate_nets.networks.runtimes.torchscript import forward
 from plate_nets.networks.yolov5 import YOLOv5n
 from plate_nets.recognition.detection import DetectionSettings
@@ -35,7 +35,7 @@ from training.country.trainer import CountryTrainer, country_state, drawn_plates
 from training.detector.drawn import draw
 from training.detector.pictures import pictures_of, split_photos
 from training.detector.teach import PlateTeacher, VehicleTeacher, teach
-from training.detector.trainer import Detection, Distillation, detector_state, fast_state, measured
+from training.detector.trainer import Detection, Distillation, detector_state, measured
 from training.detector.views import Views, of_drawn, of_photos
 from training.loop import Trainer
 from training.quantize import converted, quantize
@@ -115,9 +115,7 @@ class Task(ABC, Generic[R]):
         checked = self.of_use("check")
         return {name: plates for name, plates in held_out(self.examples).items() if name not in checked}
 
-    def quantize(
-        self, weights: Path, network: RegisteredNetwork, found: Findings, reader: TrainedReader | None = None
-    ) -> None:
+    def quantize(self, weights: Path, network: str, found: Findings, reader: TrainedReader | None = None) -> None:
         if quantization := getattr(self.recipe, "quantization", None):
             prepared = self.out / PREPARED
             folders = [folder_of(each, self.recipe, self.root, prepared) / "images" for each in quantization.pictures]
@@ -176,7 +174,7 @@ class ReaderTask(Task[ReaderRecipe]):
             fold(reader, found.temperature, weights)
             logging.info("temperature: %g", found.temperature)
             reader = TrainedReader(self.recipe, weights)
-        self.quantize(reader.weights, NETWORKS[reader.name], found, reader)
+        self.quantize(reader.weights, reader.name, found, reader)
         return measure_reader(reader, held_out(self.examples))
 
 
@@ -253,8 +251,8 @@ class DetectorTask(Task[DetectorRecipe]):
         return self.recipe.size == "fast"
 
     def begin(self, weights: Path | None) -> TrainingState[YOLOv5n]:
-        state = fast_state if self.fast else detector_state
-        return state(self.device, weights and weights / Detection.file, self.recipe.averaging.decay)
+        weights = weights and weights / Detection.file
+        return detector_state(self.device, weights, self.recipe.averaging.decay, fast=self.fast)
 
     def trainer(self, state: TrainingState[YOLOv5n], how: Mapping[str, Any]) -> Detection:
         """Photos whose objects other networks name, and drawn pictures; the run's folder keeps both."""
@@ -276,7 +274,7 @@ class DetectorTask(Task[DetectorRecipe]):
         """Measure the ranges for int8, and find the labelled plates of photos that are not learnt."""
         registered = YOLO_FAST if self.fast else NETWORKS[YOLO.name]
         file = weights / registered.weights.name
-        self.quantize(file, registered, found)
+        self.quantize(file, registered.name, found)
         network = registered.load(main_scheme(), file)
         assert isinstance(network, YOLOv5n)
         learnt = self._folders("train")

@@ -10,14 +10,13 @@ from pathlib import Path
 from plate_nets.common.errors import ContractError, MissingExtra, PlateError, SwapError
 from plate_nets.networks.conversion.conversion import Comparison, Mode, convert, torch_installed
 from plate_nets.networks.conversion.table import conversions
-from plate_nets.networks.registry import NETWORKS, YOLO_FAST
+from plate_nets.networks.registry import NETWORKS
 from plate_nets.networks.runtimes.networks import TORCHSCRIPT, load_converted, network_folder, released
-from plate_nets.recognition.detection import DetectionSettings
+from plate_nets.recognition.detection import DetectionSettings, detail_of
 from plate_nets.recognition.health import check_health
 from plate_nets.recognition.local import LocalReader
 from plate_nets.triton.config_check import check_configs, scheme_of
 from plate_nets.triton.swap.versions import latest, scratch_folder
-from plate_nets.types import DEFAULT_DETAIL
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,7 @@ def prepare(network: str, weights: Path, repository: Path) -> Iterator[Prepared]
         comparisons = convert(replace(conversions(scheme)[network], weights=weights), Mode.TRACE, temporary)
         models = {each.model.name for each in NETWORKS.values()}
         folders = {name: repository / name / str(latest(repository / name)) for name in models}
-        detection = DetectionSettings(detail="fast" if network == YOLO_FAST.name else DEFAULT_DETAIL)
+        detection = DetectionSettings(detail=detail_of(network))
         load = partial(load_converted, folders | {model: built}, detector=detection.network)
         try:
             check_health(LocalReader(scheme=scheme, detection=detection, networks=load))
