@@ -43,10 +43,9 @@ Anchors = tuple[tuple[tuple[float, float], ...], ...]
 class Conv(nn.Module):
     """Convolution with "same" padding, batch normalisation, activation."""
 
-    def __init__(self, inputs: int, outputs: int, kernel: int = 1, stride: int = 1, padding: int | None = None) -> None:
+    def __init__(self, inputs: int, outputs: int, kernel: int = 1, stride: int = 1) -> None:
         super().__init__()
-        pad = kernel // 2 if padding is None else padding
-        self.conv = nn.Conv2d(inputs, outputs, kernel, stride, pad, bias=False)
+        self.conv = nn.Conv2d(inputs, outputs, kernel, stride, (kernel - 1) // 2, bias=False)
         self.bn: nn.Module = nn.BatchNorm2d(outputs, eps=1e-3, momentum=0.03)
         self.act: nn.Module = nn.Identity()  # set by `YOLOv5n`
 
@@ -160,7 +159,7 @@ class YOLOv5n(nn.Module):
         super().__init__()
         self.activation = activation
         first, second, near, middle, far = self.channels
-        self.down1 = Conv(3, first, self.kernel, 2, (self.kernel - 1) // 2)
+        self.down1 = Conv(3, first, self.kernel, 2)
         self.down2 = Conv(first, second, 3, 2)
         self.stage2 = C3(second, second, self.depths[0])
         self.down3 = Conv(second, near, 3, 2)

@@ -52,8 +52,7 @@ def features(x: Node, weights: Weights) -> tuple[Node, Node, Node]:
 def conv(x: Node, weights: Weights, stride: int = 1) -> Node:
     """Convolution with "same" padding, batch normalisation, HardSwish."""
     padding = (weights["conv.weight"].shape[2] - 1) // 2
-    pads = (padding, padding)
-    x = convolution(x, weights.part("conv"), weights.part("bn"), (stride, stride), pads, epsilon=1e-3)
+    x = convolution(x, weights.part("conv"), weights.part("bn"), (stride, stride), (padding, padding), epsilon=1e-3)
     return named(weights.name, opset.hswish(x))
 
 
