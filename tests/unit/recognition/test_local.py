@@ -145,16 +145,22 @@ def test_networks_that_are_not_converted_are_named(tmp_path: Path) -> None:
         LocalReader(networks=partial(load_converted, folders)).read(CAR)
 
 
-def test_only_fast_loads_the_small_detector(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And instead of the other one, unless the size of its input is set."""
-    loaded: list[str] = []
+@pytest.fixture
+def loaded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The networks that are loaded from now on."""
+    names: list[str] = []
     load = networks.load_network
 
     def noted(name: str, *rest: Any) -> Any:
-        loaded.append(name)
+        names.append(name)
         return load(name, *rest)
 
     monkeypatch.setattr(networks, "load_network", noted)
+    return names
+
+
+def test_only_fast_loads_the_small_detector(loaded: list[str]) -> None:
+    """And instead of the other one, unless the size of its input is set."""
     for settings, expected in (
         (DetectionSettings(detail="fast"), {"yolo_fast"}),
         (DetectionSettings(), {"yolo"}),
@@ -166,16 +172,8 @@ def test_only_fast_loads_the_small_detector(monkeypatch: pytest.MonkeyPatch) -> 
         assert {*loaded} & {*DETECTORS} == expected
 
 
-def test_only_the_networks_that_plates_need_are_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_networks_that_plates_need_are_loaded(loaded: list[str]) -> None:
     """Of a reader that nobody asks, the file only has to exist."""
-    loaded: list[str] = []
-    load = networks.load_network
-
-    def noted(name: str, *rest: Any) -> Any:
-        loaded.append(name)
-        return load(name, *rest)
-
-    monkeypatch.setattr(networks, "load_network", noted)
     reader = LocalReader(threads=1)
     assert not reader.read(compose(480, 640)) and not {"country", "lprnet", "lprnet_latin"} & {*loaded}
     assert len(reader.read(CAR)) == 3 and "lprnet" in loaded and "lprnet_latin" not in loaded
