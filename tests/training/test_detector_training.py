@@ -221,6 +221,9 @@ def test_a_recipe_trains_the_detector_from_photos_and_drawings(tmp_path: Path) -
     assert not torch.equal(learnt.out4.cv1.conv.weight, begun.out4.cv1.conv.weight)
     fast, small = tmp_path / "fast", YOLOv5Fast()
     shutil.copytree(out / "prepared", fast / "prepared")
+    changes = ("--set", "size=fast", "--set", 'quantization.left_out=["merge9"]')
+    wrong = invoke(main, recipe, "--data", tmp_path / "data", "--out", fast, *changes)
+    assert wrong.exit_code == 1 and "left_out: expected some of down1, " in wrong.output, wrong.output
     changes = ("--set", "size=fast", "--set", 'quantization.left_out=["merge3"]')
     done = invoke(main, recipe, "--data", tmp_path / "data", "--out", fast, "--workers", 0, *changes)
     assert done.exit_code == 0, done.output

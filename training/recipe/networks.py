@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import torch
 
+from plate_nets.common.errors import InputError
 from plate_nets.contract import YOLO
 from plate_nets.countries import PlateScheme, load_scheme, load_schemes, main_scheme
 from plate_nets.countries.designs import DESIGNS
@@ -85,6 +86,7 @@ class Task(ABC, Generic[R]):
 
         Raises:
             WeightsError: they cannot be used.
+            InputError: the recipe does not suit the network.
         """
 
     @abstractmethod
@@ -115,6 +117,17 @@ class Task(ABC, Generic[R]):
         checked = self.of_use("check")
         return {name: plates for name, plates in held_out(self.examples).items() if name not in checked}
 
+    def check_parts(self, network: torch.nn.Module) -> None:
+        """Check the names of what int8 leaves out, which would otherwise fail only after the training.
+
+        Raises:
+            InputError: the network has no such part.
+        """
+        quantization, parts = getattr(self.recipe, "quantization", None), [name for name, _ in network.named_children()]
+        for name in quantization.left_out if quantization else ():
+            if name not in parts:
+                raise InputError(f"quantization.left_out: expected some of {', '.join(parts)}, got {name!r}")
+
     def quantize(self, weights: Path, network: str, found: Findings, reader: TrainedReader | None = None) -> None:
         if quantization := getattr(self.recipe, "quantization", None):
             prepared = self.out / PREPARED
@@ -131,6 +144,7 @@ class ReaderTask(Task[ReaderRecipe]):
         """The reader, beside the package's STN if it is kept."""
         start = self.recipe.start
         state = ReaderState(load_scheme(self.recipe.scheme), self.device, self.recipe.averaging.decay)
+        self.check_parts(state.network.lprnet)
         beside = WEIGHTS if start.stn == "kept" else None
         if weights:
             state.start_from(weights, beside)
@@ -252,7 +266,9 @@ class DetectorTask(Task[DetectorRecipe]):
 
     def begin(self, weights: Path | None) -> TrainingState[YOLOv5n]:
         weights = weights and weights / Detection.file
-        return detector_state(self.device, weights, self.recipe.averaging.decay, fast=self.fast)
+        state = detector_state(self.device, weights, self.recipe.averaging.decay, fast=self.fast)
+        self.check_parts(state.network)
+        return state
 
     def trainer(self, state: TrainingState[YOLOv5n], how: Mapping[str, Any]) -> Detection:
         """Photos whose objects other networks name, and drawn pictures; the run's folder keeps both."""
