@@ -35,6 +35,9 @@ _SURE = 0.5
 _DECIDED = 0.95
 """From this probability of a design on, the plate's text is one of that country: of 562 right texts of nine countries'
 crops, none was of another country."""
+_BLUE = 0.9
+"""From this probability on, a plate is blue, and a text of countries that have no blue ones is none of it: of a Chinese
+plate whose first sign is hidden, the rest may fit their formats. Of 3,000 right texts of 15 sets, none is lost."""
 _COUNTRIES = {design.partition(" ")[0] for design in DESIGNS}
 
 
@@ -90,9 +93,17 @@ class Appearance:
         owners = [scheme for scheme in schemes if scheme.name in names]
         if reading.text.isalpha() or reading.text.isdigit():
             return not any(self._looks_like(scheme, reading.text) for scheme in owners)
+        if self._is_blue_unlike(reading.text, schemes):
+            return True
         country = self.decided.partition(" ")[0]
         own = {scheme.country for scheme in owners} - {""}
         return country != "" and country not in own and own <= _COUNTRIES
+
+    def _is_blue_unlike(self, text: str, schemes: Sequence[PlateScheme]) -> bool:
+        """Whether the plate is blue, and a text fits formats of these schemes' countries, of which none is blue."""
+        blue = float(self.grounds[GROUNDS.index("blue")]) >= _BLUE
+        drawn = [grounds_of(each, text) for each in schemes if each.country and each.is_plate(text)] if blue else []
+        return bool(drawn) and not any(not each or {None, "blue"} & each for each in drawn)
 
     def _lacks_its_script(self, text: str, schemes: Sequence[PlateScheme]) -> bool:
         """Whether a text in Latin letters stands on what looks like a plate of a country with another script, and is

@@ -204,6 +204,21 @@ def test_what_looks_like_a_plate_of_another_script_has_no_text_in_latin_letters(
     assert (reading.text, reading.best) == (text, "KA85426")
 
 
+@pytest.mark.parametrize(
+    ("asked", "ground", "text"),
+    [
+        ("germany,latin", "blue", ""),
+        ("germany,latin", "yellow", "BAB123"),
+        ("germany,united_states,latin", "blue", "BAB123"),
+        ("latin", "blue", "BAB123"),
+    ],
+)
+def test_a_blue_plate_has_no_text_of_countries_without_blue_plates(asked: str, ground: str, text: str) -> None:
+    """Such as what is left of a Chinese plate whose first sign is hidden."""
+    reading = Reading("BAB123", "BAB123", 0.99, scheme="latin", schemes=("latin",))
+    assert best_of([reading], load_schemes(asked), looking(ground)).text == text
+
+
 def test_the_appearance_helps_to_choose_between_readers() -> None:
     """Of two readers' texts for a plate, the less certain one may be more probable given the look."""
     asked = load_schemes("russia,kazakhstan")
