@@ -13,8 +13,6 @@ COLUMNS = ("plate", "label")
 """Columns that every list has."""
 LIMITS = ("valid_from", "valid_until", "hours", "cameras")
 """Columns that a list may have."""
-_TWINS = str.maketrans("АВЕКМНОРСТУХ", "ABEKMHOPCTYX")
-"""Cyrillic letters -> the Latin ones that look the same and are used in texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +70,6 @@ def check_plate(plate: str) -> None:
         raise InputError("expected a plate, got ''")
     if not plate.isalnum():
         raise InputError(f"expected letters and digits, got {plate!r}")
-
-
-def normalize(plate: str) -> str:
-    """A plate as people write it -> as in texts: no spaces or hyphens, capitals, Latin letters."""
-    return "".join(plate.replace("-", " ").split()).upper().translate(_TWINS)
 
 
 def _date(text: str, name: str) -> date | None:

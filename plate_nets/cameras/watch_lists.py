@@ -9,10 +9,11 @@ from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
 from plate_nets.cameras.fusion import Fusion
-from plate_nets.cameras.list_entries import COLUMNS, ListEntry, check_plate, normalize
+from plate_nets.cameras.list_entries import COLUMNS, ListEntry, check_plate
 from plate_nets.common.errors import InputError
 from plate_nets.common.intake.table import read_table
 from plate_nets.common.latin import latin_form
+from plate_nets.common.spelling import folded, normalize
 from plate_nets.countries import PlateScheme
 from plate_nets.events.event import WatchMatch
 
@@ -102,10 +103,10 @@ def matches(
 ) -> tuple[WatchMatch, ...]:
     """The text of a car and the evidence of its frames -> the entries that it matches, most probable first.
 
-    ``text``: its symbols from left to right. An entry near one of the likely texts, or that is the Latin form of one,
-    is scored with the frames. Only an entry with symbols that the networks do not
-    know is matched by edit distance: with a long list, this would match other cars. ``camera`` and ``moment``, in its
-    time zone: where and when the car was seen; an entry that is not valid there and then does not match.
+    ``text``: its symbols from left to right. An entry near one of the likely texts, or that writes one in another way,
+    is scored with the frames. Only an entry with symbols that the networks do not know is matched by edit distance:
+    with a long list, this would match other cars. ``camera`` and ``moment``, in its time zone: where and when the car
+    was seen; an entry that is not valid there and then does not match.
     """
     scheme = evidence.scheme
     own = scheme.text_of(text)
@@ -147,14 +148,21 @@ def near_entries(entries: Mapping[str, ListEntry], text: str, scheme: PlateSchem
 
 
 def _near(entries: Mapping[str, ListEntry], texts: Iterable[str], distance: int) -> dict[str, str]:
-    """The entries near one of the texts, or that are the Latin form of one -> as they are written on the plate."""
+    """The entries near one of the texts, or that write one in another way -> as they are written on the plate.
+
+    Other ways are the signs of another keyboard, and the Latin form.
+    """
     near: dict[str, str] = {}
-    by_latin_form = {}
+    by_latin_form, by_keyboard = {}, {}
     for text in texts:
         hits = process.extract(text, entries.keys(), scorer=Levenshtein.distance, score_cutoff=distance, limit=None)
         near |= {plate: plate for plate, _, _ in hits}
         by_latin_form[normalize(latin_form(text))] = text
-    return near | {plate: by_latin_form[plate] for plate in by_latin_form.keys() & entries.keys()}
+        if not text.isascii():
+            by_keyboard[folded(text)] = text
+    near |= {plate: by_latin_form[plate] for plate in by_latin_form.keys() & entries.keys()}
+    others = (plate for plate in entries if by_keyboard and not plate.isascii())
+    return near | {plate: by_keyboard[key] for plate in others if (key := folded(plate)) in by_keyboard}
 
 
 def _least(written: str, distance: int, scheme: PlateScheme) -> float | None:

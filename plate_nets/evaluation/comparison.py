@@ -12,9 +12,9 @@ from string import Template
 import cv2
 from scipy.optimize import linear_sum_assignment
 
-from plate_nets.cameras.list_entries import normalize
 from plate_nets.cameras.pictures import cut_around
 from plate_nets.common.atomic_files import whole_file, write_whole
+from plate_nets.common.spelling import normalize
 from plate_nets.evaluation.other_reader import OtherPlate
 from plate_nets.recognition.overlap import iou, stacked
 from plate_nets.types import Box, Frame, Plate

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import TypeAdapter, ValidationError
 
-from plate_nets.cameras.list_entries import normalize
 from plate_nets.common.errors import InputError
 from plate_nets.common.extras import needs
 from plate_nets.common.intake.files import check_file
 from plate_nets.common.intake.yaml_file import read_yaml
+from plate_nets.common.spelling import normalize
 from plate_nets.evaluation.other_reader import OtherPlate
 from plate_nets.recognition.geometry import GREY
 from plate_nets.types import Box, Boxes, Frame

@@ -11,11 +11,11 @@ from typing import Any
 import cv2
 import httpx
 
-from plate_nets.cameras.list_entries import normalize
 from plate_nets.common.contexts import Closing
 from plate_nets.common.credentials import hide_credentials
 from plate_nets.common.errors import ServerUnavailable
 from plate_nets.common.http_address import http_address
+from plate_nets.common.spelling import normalize
 from plate_nets.types import Box, Frame
 
 _PLATE_RECOGNIZER = "/v1/plate-reader"

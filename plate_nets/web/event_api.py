@@ -12,9 +12,9 @@ from fastapi.responses import FileResponse, JSONResponse, StreamingResponse
 from pydantic import Field
 from sse_starlette import EventSourceResponse
 
-from plate_nets.cameras.list_entries import normalize
 from plate_nets.common.error_codes import NOT_FOUND
 from plate_nets.common.errors import InputError
+from plate_nets.common.spelling import normalize
 from plate_nets.common.spreadsheet import safe_cell
 from plate_nets.events.sinks.files import COLUMNS, csv_lines, row
 from plate_nets.web import bodies

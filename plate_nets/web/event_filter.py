@@ -6,9 +6,9 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from plate_nets.cameras.list_entries import normalize
 from plate_nets.cameras.privacy import is_hash
 from plate_nets.common.errors import InputError
+from plate_nets.common.spelling import normalize
 
 WILD = frozenset("*?")
 _AFTER_ALL = chr(0x10FFFF)

@@ -7,9 +7,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import JSONResponse
 
-from plate_nets.cameras.list_entries import LIMITS, ListEntry, check_plate, normalize
+from plate_nets.cameras.list_entries import LIMITS, ListEntry, check_plate
 from plate_nets.cameras.watch_lists import load_watch_list, near_entries
 from plate_nets.common.errors import InputError
+from plate_nets.common.spelling import normalize
 from plate_nets.common.spreadsheet import safe_cell
 from plate_nets.web import bodies
 from plate_nets.web.lists import ListKeeper, as_csv

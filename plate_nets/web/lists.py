@@ -7,12 +7,13 @@ from collections import UserDict
 from collections.abc import Collection, Iterable, Iterator, KeysView, Mapping, Sequence
 from pathlib import Path
 
-from plate_nets.cameras.list_entries import COLUMNS, LIMITS, ListEntry, normalize
+from plate_nets.cameras.list_entries import COLUMNS, LIMITS, ListEntry
 from plate_nets.cameras.watch_lists import WatchList, load_watch_list
 from plate_nets.common.atomic_files import write_whole
 from plate_nets.common.error_codes import NOT_FOUND
 from plate_nets.common.errors import InputError
 from plate_nets.common.intake.table import read_table
+from plate_nets.common.spelling import normalize
 from plate_nets.web.faults import Refused
 
 Row = Mapping[str, str]

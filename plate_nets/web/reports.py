@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 
 from ulid import ULID
 
-from plate_nets.cameras.list_entries import normalize
 from plate_nets.cameras.watch_lists import WatchList, matches_of_text
+from plate_nets.common.spelling import normalize
 from plate_nets.countries import PlateScheme
 from plate_nets.events.event import Candidate, Character, Frames, Judged, PlateEvent, Region
 from plate_nets.types import Box
@@ -104,5 +104,5 @@ def event_of(
 
 
 def _text(report: Report) -> str:
-    plate = normalize(re.sub(r"\W", "", report.plate))[:_LONGEST]
+    plate = re.sub(r"\W", "", normalize(report.plate))[:_LONGEST]
     return "" if plate in _UNREAD else plate

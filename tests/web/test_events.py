@@ -59,6 +59,7 @@ def test_events_are_searched(seen: Seen) -> None:
     seen.write(*(event(number, camera=f"gate-{number % 2}", listed=number == 3) for number in range(120)))
     assert found(seen, text="A00", limit=3) == ["A009BC77", "A008BC77", "A007BC77"]
     assert found(seen, text="а 003 вс") == ["A003BC77"], "Cyrillic, small letters and spaces as people write them"
+    assert found(seen, text="Ａ·003") == ["A003BC77"], "full-width signs, and what stands between parts"
     assert found(seen, text="*19BC77") == ["A119BC77", "A019BC77"]
     assert found(seen, text="A?03BC77") == ["A103BC77", "A003BC77"]
     assert found(seen, text="A003BC7", distance=1) == ["A003BC77"]

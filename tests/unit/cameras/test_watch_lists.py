@@ -1,5 +1,6 @@
 """Watch lists: what a file may contain, and what matches."""
 
+import unicodedata
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 from plate_nets.cameras.fusion import Fusion, view
 from plate_nets.cameras.watch_lists import WatchList, load_watch_list, matches, near_entries
 from plate_nets.common.errors import InputError
-from plate_nets.countries import PlateScheme, joined, load_schemes
+from plate_nets.countries import PlateScheme, joined, load_scheme, load_schemes
 from plate_nets.events.event import WatchMatch
 from plate_nets.types import Box
 from tests.events import MOMENT
@@ -160,10 +161,29 @@ def test_the_most_probable_entry_comes_first() -> None:
         ("117ﺗ3989", "117-TN-3989"),
         ("٧١٢٦نطس", "سطن ٧١٢٦"),
         ("٧١٢٦نطس", "STTN 7126"),
+        ("京A88731", "京A·88731"),
+        ("京A88731", "京Ａ８８７３１"),
+        ("12가3456", unicodedata.normalize("NFD", "12가3456")),
+        ("٧١٢٦نطس", "سطن 7126"),
+        ("٧١٢٦ھطس", "سطه٧١٢٦"),
+        ("٧١٢٦ىأس", "سای۷۱۲۶"),
+        ("۱۲ب۳۴۵۶۷", "12ب34567"),
+        ("۱۲ی۳۴۵۶۷", "١٢ي٣٤٥٦٧"),
+        ("12345أ6", "١٢٣٤٥|ا|٦"),
     ],
 )
-def test_an_entry_names_a_plate_in_its_script_or_in_latin_letters(tmp_path: Path, symbols: str, entry: str) -> None:
-    scheme = joined(load_schemes("china,egypt,tunisia"))
+def test_an_entry_names_a_plate_in_any_spelling(tmp_path: Path, symbols: str, entry: str) -> None:
+    scheme = joined(load_schemes("china,korea,egypt,iran,morocco,tunisia"))
     loaded = load_watch_list(write(tmp_path, f"plate,label\n{entry},Kim\n"))
     (match,) = matched([loaded], symbols, evidence(symbols, scheme=scheme))
     assert (match.label, match.distance) == ("Kim", 0) and match.probability > 0.9
+
+
+@pytest.mark.parametrize(
+    ("scheme", "text", "entry"), [("latin", "12KA3456", "12か3456"), ("iran", "۱۲ب۳۴۵۶۷", "12ص34567")]
+)
+def test_an_entry_matches_no_other_plate_whose_latin_form_or_digits_it_has(
+    tmp_path: Path, scheme: str, text: str, entry: str
+) -> None:
+    loaded = load_watch_list(write(tmp_path, f"plate,label\n{entry},Kim\n"))
+    assert matched([loaded], text, evidence(text, scheme=load_scheme(scheme))) == ()

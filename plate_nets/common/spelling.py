@@ -1,0 +1,27 @@
+"""Texts of plates as people write them."""
+
+import unicodedata
+
+_TWINS = str.maketrans("АВЕКМНОРСТУХ", "ABEKMHOPCTYX", "-·•・.|")
+"""Cyrillic letters -> the Latin ones that look the same and are used in texts; what stands between the parts of a
+plate -> nothing."""
+_KEYBOARDS = str.maketrans(
+    {
+        **{digit: str(unicodedata.digit(digit)) for digit in "٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹"},
+        **dict.fromkeys("أإآ", "ا"),
+        **dict.fromkeys("ىی", "ي"),
+        "ھ": "ه",
+        "ک": "ك",
+    }
+)
+"""Digits and letters that keyboards of Arabic, Persian and Latin letters write differently -> one of them."""
+
+
+def normalize(plate: str) -> str:
+    """A plate as people write it -> as in texts: no spaces, hyphens or dots, capitals, Latin letters, in NFKC."""
+    return "".join(unicodedata.normalize("NFKC", plate).upper().split()).translate(_TWINS)
+
+
+def folded(plate: str) -> str:
+    """A normalized plate -> the same, whichever keyboard wrote it; no country tells plates apart by these signs."""
+    return plate.translate(_KEYBOARDS)
