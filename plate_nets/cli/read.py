@@ -130,7 +130,8 @@ def read(
     if note := left_out.note():
         typer.echo(f"plates: {note}", err=True)
     if len(seen) == 1 and not schemes and not url:
-        typer.echo(f"plates: all plates are of one country: --scheme {seen.pop()} reads these alone", err=True)
+        only = f"--scheme {seen.pop()} reads these alone"
+        typer.echo(f"plates: all plates whose country is known are of one: {only}", err=True)
     if failed:
         typer.echo(f"plates: {failed} of {counted(len(sources), 'picture')} failed", err=True)
         raise typer.Exit(SOME_FAILED)

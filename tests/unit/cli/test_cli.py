@@ -218,7 +218,7 @@ def test_a_run_with_plates_of_one_country_says_how_to_name_it(run: Run, car: Pat
             for each in countries
         ]
 
-    says = "plates: all plates are of one country: --scheme kazakhstan reads these alone\n"
+    says = "plates: all plates whose country is known are of one: --scheme kazakhstan reads these alone\n"
     answers = {("kz", "kz"): says, ("kz", UNKNOWN): says, ("kz", "ru"): "", (UNKNOWN,): "", (): ""}
     for countries, expected in answers.items():
         assert run(car, answers={PICTURE: plates(*countries)}).stderr == expected

@@ -67,7 +67,7 @@ def test_the_page_reads_in_process() -> None:
 def test_reading_in_process_on_request_prints_no_notice(car: Path) -> None:
     result = CliRunner().invoke(app, ["read", str(car), "--local"])
     assert result.exit_code == 0
-    assert result.stderr == "plates: all plates are of one country: --scheme russia reads these alone\n"
+    assert result.stderr == "plates: all plates whose country is known are of one: --scheme russia reads these alone\n"
     assert all(text in result.stdout for text in known_picture().texts)
 
 
