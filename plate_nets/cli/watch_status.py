@@ -10,6 +10,8 @@ from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
+from plate_nets.countries.designs import UNKNOWN
+
 if TYPE_CHECKING:
     from plate_nets.cameras.camera_status import CameraStatus
     from plate_nets.cameras.watcher import Watcher
@@ -21,6 +23,7 @@ _STATES = {"online": "green", "ended": "dim", "connecting": "yellow", "offline":
 
 
 def event_line(event: "PlateEvent") -> str:
+    country = event.country
     words = [
         event.timestamp.isoformat(sep=" ", timespec="milliseconds"),
         event.camera_id,
@@ -28,6 +31,7 @@ def event_line(event: "PlateEvent") -> str:
         event.stage,
         f"score {event.score:.3f}",
         event.plate_type,
+        f"{country.name} {country.score:.3f}" if country and country.name != UNKNOWN else "",
         event.heading or "",
         *([event.vehicle.type, event.vehicle.side or ""] if event.vehicle else []),
         "parked" if event.is_parked else "",

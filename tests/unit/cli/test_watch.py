@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,9 +17,12 @@ from typer.testing import CliRunner
 
 from plate_nets.cameras.option_settings import SALT_VARIABLE
 from plate_nets.cli import app
+from plate_nets.cli.watch_status import event_line
+from plate_nets.events.event import Judged
 from plate_nets.recognition.local import LocalReader
 from tests.clips import TEXT, passing, still, write_clip
 from tests.commands import Result
+from tests.events import event
 from tests.paths import ODD_FOLDER
 from tests.receiver import Receiver
 
@@ -66,6 +70,14 @@ def test_one_line_per_event_is_printed_and_every_sink_gets_it(clip: Path, receiv
     images = events[-1]["images"]
     assert images["vehicle"] is None, "where vehicles are not looked for"
     assert all(Path("pictures", images[kind]).is_file() for kind in ("plate", "frame"))
+
+
+@pytest.mark.parametrize(
+    ("country", "says"),
+    [(Judged("kz", 0.9876), "private  kz 0.988"), (Judged("unknown", 0.4), "private"), (None, "private")],
+)
+def test_a_line_names_the_country_of_a_plate_where_it_is_known(country: Judged | None, says: str) -> None:
+    assert event_line(replace(event(), country=country)).endswith(f"  A000BC77  final  score 0.990  {says}")
 
 
 @pytest.mark.parametrize("thorough", [False, True])
