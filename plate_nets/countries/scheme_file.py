@@ -10,6 +10,7 @@ from unicodedata import category
 
 from plate_nets.common.errors import InputError, SchemeError
 from plate_nets.common.intake.toml_file import read_toml
+from plate_nets.common.spelling import normalize
 from plate_nets.countries.automaton import MOST_WORK
 from plate_nets.countries.drawing import read_drawings
 from plate_nets.countries.scheme import PlateFormat, PlateScheme, joined
@@ -144,10 +145,10 @@ def _scheme(table: Table) -> PlateScheme:
     not_issued = table.texts(
         "not_issued", f"digits of {digits}", lambda text: text != "" and not set(text) - set(digits)
     )
-    signs = _signs(table.table("signs"), alphabet)
+    words = _texts_of_symbols(table.table("words", {}), alphabet)
+    signs = _signs(table.table("signs"), alphabet, words)
     formats = _formats(table, signs, lines)
     groups = table.texts("groups", "names of groups", lambda group: bool(_GROUP.fullmatch(group)))
-    words = _texts_of_symbols(table.table("words", {}), alphabet)
     letters_from_right = table.take("letters_from_right", bool, "true or false", default=False)
     synthesis = table.table("synthesis", {})
     table.done()
@@ -202,8 +203,8 @@ def _alphabet(table: Table, name: str, reader: str) -> str:
     if not reader or reader == name:
         alphabet = table.text("alphabet")
         table.distinct("alphabet", alphabet, "every symbol once")
-        if mark := next((sign for sign in alphabet if category(sign).startswith("M")), ""):
-            raise table.error("alphabet", "signs that stand alone", f"the combining mark {mark!a}")
+        if mark := next(filter(_joins, alphabet), ""):
+            raise table.error("alphabet", "signs that stand alone", f"{mark!a}, which joins the one before")
         if len(alphabet) > _MOST_SYMBOLS:
             raise table.error("alphabet", f"at most {_MOST_SYMBOLS} symbols", str(len(alphabet)))
         return alphabet
@@ -213,6 +214,11 @@ def _alphabet(table: Table, name: str, reader: str) -> str:
     )
 
 
+def _joins(sign: str) -> bool:
+    """Whether a sign becomes part of the one before: a mark, or a vowel or a final consonant of Hangul."""
+    return category(sign).startswith("M") or "\u1160" <= sign <= "\u11ff"
+
+
 def _texts_of_symbols(table: Table, alphabet: str) -> dict[str, str]:
     texts = {symbol: table.text(symbol) for symbol in table.values}
     if unknown := sorted(texts.keys() - set(alphabet)):
@@ -220,7 +226,7 @@ def _texts_of_symbols(table: Table, alphabet: str) -> dict[str, str]:
     return texts
 
 
-def _signs(table: Table, alphabet: str) -> dict[str, str]:
+def _signs(table: Table, alphabet: str, words: Mapping[str, str]) -> dict[str, str]:
     signs = {}
     for sign in list(table.values):
         if len(sign) != 1 or sign in " |/":
@@ -229,6 +235,9 @@ def _signs(table: Table, alphabet: str) -> dict[str, str]:
         table.distinct(sign, signs[sign], "every symbol once")
         if unknown := sorted(set(signs[sign]) - set(alphabet)):
             raise table.error(sign, f"symbols of the alphabet {alphabet}", repr("".join(unknown)))
+        for text in (words.get(symbol, symbol) for symbol in signs[sign]):
+            if (found := normalize(text)) != text:  # then no list and no search would find such a plate
+                raise table.error(sign, "signs that lists and searches keep", f"{text!a}, which becomes {found!a}")
     return signs
 
 

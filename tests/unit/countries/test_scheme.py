@@ -112,7 +112,8 @@ def test_a_relative_scheme_file_is_relative_to_the_folder(tmp_path: Path) -> Non
     [
         ("lines", "line", "lines: expected 1"),
         ("0123456789ACDE", "0123456789ACDA", "alphabet: expected every symbol once, got 'A' twice"),
-        ("0123456789ACDE", "0123456789AC\u0e34DE", "alphabet: expected signs that stand alone, got the combining mark"),
+        ("0123456789ACDE", "0123456789AC\u0e34DE", "alphabet: expected signs that stand alone, got '\\u"),
+        ("0123456789ACDE", "0123456789AC\u1161DE", "alphabet: expected signs that stand alone, got '\\u"),
         ("lines = 1", 'lines = 1\nwords = { B = "BUS" }', "words.B: expected symbols of the alphabet 0123456789ACDEFG"),
         ('"LL 9999"', '"LQ 9999"', "formats[1].pattern: expected signs of 9 L, got 'Q' in 'LQ 9999'"),
         ('"9999 LLL"', '"9999  LLL"', "formats[2].pattern: expected parts separated by one space, and patterns"),
@@ -144,6 +145,24 @@ def test_an_invalid_file_is_refused_in_one_line(old: str, new: str, says: str, t
     message = str(caught.value)
     assert message.startswith(f"{path}: ") and "\n" not in message
     assert says in message
+
+
+@pytest.mark.parametrize(
+    ("sign", "becomes"),
+    [("a", "A"), ("\uff21", "A"), ("\u0410", "A"), ("\u212b", "\xc5"), ("\u3131", "\u1100"), (" ", ""), ("\xb7", "")],
+)
+def test_a_sign_that_lists_and_searches_would_not_find_is_refused(sign: str, becomes: str, tmp_path: Path) -> None:
+    path = write_testland(tmp_path, TESTLAND.replace("ACDEFG", f"{sign}CDEFG"))
+    with pytest.raises(SchemeError) as caught:
+        load_scheme(str(path))
+    says = f"signs.L: expected signs that lists and searches keep, got {sign!a}, which becomes {becomes!a}"
+    assert str(caught.value).endswith(says)
+
+
+def test_a_word_that_lists_and_searches_would_not_find_is_refused(tmp_path: Path) -> None:
+    path = write_testland(tmp_path, TESTLAND.replace("lines = 1", 'lines = 1\nwords = { A = "bus" }'))
+    with pytest.raises(SchemeError, match=r"signs\.L: .* got 'bus', which becomes 'BUS'"):
+        load_scheme(str(path))
 
 
 def test_a_scheme_without_formats_is_refused(tmp_path: Path) -> None:
