@@ -19,7 +19,8 @@ def latin_form(text: str) -> str:
 
 
 def is_latin(text: str) -> bool:
-    return latin_form(text) == text
+    """Whether a text has only ASCII signs and letters of the Latin script."""
+    return all(sign.isascii() or unicodedata.name(sign, "").startswith("LATIN ") for sign in text)
 
 
 @cache

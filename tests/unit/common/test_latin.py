@@ -2,7 +2,7 @@
 
 import pytest
 
-from plate_nets.common.latin import latin_form
+from plate_nets.common.latin import is_latin, latin_form
 from plate_nets.countries import load_scheme
 
 
@@ -34,3 +34,19 @@ def test_every_sign_of_a_country_has_its_own_latin_form(country: str) -> None:
     signs = {scheme.words.get(symbol, symbol) for symbols in scheme.signs.values() for symbol in symbols}
     forms = [latin_form(sign) for sign in signs if not sign.isdigit()]
     assert all(form.isascii() and form for form in forms) and len({*forms}) == len(forms)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_so"),
+    [
+        ("A123BC77", True),
+        ("FÜĐ1?", True),
+        ("", True),
+        ("京A88731", False),
+        ("กข1234", False),
+        ("АБ1234", False),
+        ("٧١٢٦", False),
+    ],
+)
+def test_a_text_is_latin_by_the_script_of_its_letters(text: str, is_so: bool) -> None:
+    assert is_latin(text) == is_so
