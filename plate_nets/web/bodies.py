@@ -77,7 +77,9 @@ class Plate(Body):
     country_confidence: Probability | None = None
     ground: str | None = Field(default=None, description="colour of its ground, such as white; null when country is")
     ground_confidence: Probability | None = None
-    region: str = Field(description="the region's digits of the text; empty without a text")
+    region: str = Field(
+        description="the code of the region that the text names, or that alone issues its format; or empty"
+    )
     characters: list[Character]
     candidates: list[Candidate] = Field(description="texts that fit a format, most probable first")
     vehicle: Vehicle | None = Field(default=None, description="with `vehicles=true`: the plate's vehicle, if certain")

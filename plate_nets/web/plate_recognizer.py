@@ -96,13 +96,18 @@ def _result(plate: bodies.Plate, picture: bodies.Picture) -> dict[str, Any]:
         **best,
         "dscore": plate.score,
         "box": _box(*plate.box),
-        "region": {
-            "code": "" if plate.country == UNKNOWN else plate.country or "",
-            "score": plate.country_confidence or 0.0,
-        },
+        "region": {"code": _code(plate), "score": plate.country_confidence or 0.0},
         "candidates": [best, *(each for each in others if each["plate"] != best["plate"])],
         "vehicle": _vehicle(plate, picture),
     }
+
+
+def _code(plate: bodies.Plate) -> str:
+    """The country of a plate, "de", or its state, "us-ca"; empty if unknown. Regions with digits have no code there."""
+    country = plate.country or UNKNOWN
+    if country == UNKNOWN:
+        return ""
+    return f"{country}-{plate.region}" if plate.region.isalpha() else country
 
 
 def _vehicle(plate: bodies.Plate, picture: bodies.Picture) -> dict[str, Any]:

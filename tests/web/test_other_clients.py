@@ -260,12 +260,19 @@ def test_the_box_of_a_vehicle_contains_its_plate_and_is_within_the_picture(plate
 
 
 @pytest.mark.parametrize(
-    ("country", "region"), [("ro", {"code": "ro", "score": 0.75}), ("unknown", {"code": "", "score": 0.75})]
+    ("country", "region", "code"),
+    [
+        ("ro", "", "ro"),
+        ("unknown", "", ""),
+        (None, "77", ""),
+        ("ru", "77", "ru"),
+        ("us", "ca", "us-ca"),
+    ],
 )
-def test_the_region_is_the_country_of_the_plate(country: str | None, region: dict[str, object]) -> None:
-    read = picture_of(Box(0, 0, 40, 10), country=country, country_confidence=0.75)
+def test_the_region_is_the_country_or_the_state_of_the_plate(country: str | None, region: str, code: str) -> None:
+    read = picture_of(Box(0, 0, 40, 10), country=country, country_confidence=0.75, region=region)
     (result,) = plate_recognizer.answer(read, None, None)["results"]
-    assert result["region"] == region
+    assert result["region"] == {"code": code, "score": 0.75}
 
 
 def test_a_plate_without_a_reading_is_left_out() -> None:
