@@ -17,6 +17,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Browser, BrowserContext, FilePayload, Page, ViewportSize, expect
 
+from plate_nets.countries.designs import GROUNDS
 from plate_nets.events.event import Candidate, Crossing, Images, Judged
 from plate_nets.recognition.geometry import resize
 from plate_nets.types import PLATE_COLUMNS, Box, Frame, Unread, Vehicle
@@ -107,6 +108,33 @@ def test_a_sign_has_its_characters_where_they_are_on_the_plate(context: BrowserC
         ["rtl", "ط", "ن", "٧١"],
         ["ltr", "۱", "۲", "ب", "۳", "۴"],
     ]
+
+
+def brightness(colour: str) -> float:
+    """The relative luminance of "rgb(r, g, b)", after WCAG 2."""
+    parts = [int(each) / 255 for each in re.findall(r"\d+", colour)]
+    linear = [each / 12.92 if each <= 0.04045 else ((each + 0.055) / 1.055) ** 2.4 for each in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_a_sign_has_the_ground_of_its_plate_and_stays_legible(context: BrowserContext) -> None:
+    shown = opened(context).evaluate("""async (grounds) => {
+        const { plateSign } = await import("/static/plate.js");
+        const characters = [1, 0.7, 0.3].map((score) => ({ char: "A", score }));
+        return grounds.map((ground) => {
+            const sign = plateSign({ text: "AAA", reading: "AAA", characters, ground });
+            document.body.append(sign);
+            const cells = [...sign.children].map((cell) => getComputedStyle(cell));
+            const of = getComputedStyle(sign).backgroundColor;
+            return [of, cells.map((cell) => [cell.backgroundColor, cell.color])];
+        });
+    }""", [*GROUNDS, None])  # fmt: skip
+    assert len({ground for ground, _ in shown}) == len(GROUNDS) and shown[-1] == shown[GROUNDS.index("white")]
+    for ground, cells in shown:
+        for own, ink in cells:
+            behind = ground if own == "rgba(0, 0, 0, 0)" else own
+            darker, brighter = sorted(map(brightness, (behind, ink)))
+            assert (brighter + 0.05) / (darker + 0.05) >= 4.5
 
 
 @pytest.mark.parametrize(

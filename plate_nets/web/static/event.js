@@ -15,6 +15,7 @@ export function eventRow(event, { plain = false, act = null, show = null } = {})
     reading: event.reading,
     characters: event.correction ? [] : event.characters,
     region: event.correction ? "" : event.region?.subject,
+    ground: event.ground?.name,
   };
   const row = make("li", { class: "card event", data: { id: event.id, plate: shown } });
   row.append(

@@ -1,7 +1,7 @@
-// Shows a plate: its text on white ground, as on the car, and under each character a bar for its probability.
+// Shows a plate: its text on the plate's ground, and under each character a bar for its probability.
 import { level, make, percent, text } from "./common.js";
 
-/** The text of a plate; `plate` is from the API: text, reading, characters, region. */
+/** The text of a plate; `plate` is from the API: text, reading, characters, region, ground. */
 export function plateSign(plate) {
   const shown = plate.text || plate.reading;
   if (!shown) return make("span", { class: "sign sign-empty" }, text("try.nothing_read"));
@@ -22,7 +22,7 @@ export function plateSign(plate) {
     ),
   );
   const way = fromRight ? "rtl" : "ltr";
-  return make("span", { class: "sign", role: "img", dir: way, "aria-label": words, data: { text: shown } }, cells);
+  return make("span", { class: "sign", role: "img", dir: way, "aria-label": words, data: { text: shown, ground: plate.ground ?? "white" } }, cells);
 }
 
 const ARABIC_LETTER = /(?=\p{Script=Arabic})\p{L}/u;
