@@ -10,7 +10,7 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.common.latin import latin_form
+from plate_nets.common.latin import latin_beside
 
 Frame = NDArray[np.uint8]
 """A picture as sent by the caller: (H, W, 3), BGR, 0..255, as from ``cv2.imread``."""
@@ -44,7 +44,7 @@ VEHICLE_COLUMNS = (
 PLATE_COLUMNS = (
     "file", "text", "reading", "confidence", "score", "xmin", "ymin", "xmax", "ymax", "milliseconds", "error",
     "format", *CORNER_COLUMNS, "scheme", "country", "country_confidence", "ground", "ground_confidence",
-    *VEHICLE_COLUMNS,
+    *VEHICLE_COLUMNS, "latin",
 )  # fmt: skip
 """Columns of a CSV file with one plate per row, as commands and the page write it; new columns come last."""
 
@@ -142,6 +142,11 @@ class Reading:
     """The colour of the plate's ground, from `plates.designs.GROUNDS`; empty if not requested."""
     ground_confidence: float = 0.0
     """Probability of ``ground``, 0..1."""
+
+    @property
+    def latin(self) -> str:
+        """``text`` in Latin letters, such as "BJ-A88731"; empty if its own signs are Latin."""
+        return latin_beside(self.text)
 
 
 NOT_READ = Reading("", "", 0.0)
@@ -256,7 +261,6 @@ class Plate:
         Includes the country and the ground if the reader was asked for them, and the text in Latin letters if its own
         are others.
         """
-        latin = latin_form(self.reading.text)
         appearance = {
             "country": self.country,
             "country_confidence": round(self.country_confidence, 4),
@@ -273,7 +277,7 @@ class Plate:
             "format": self.reading.format,
             "scheme": self.reading.scheme,
             "vehicle": self.vehicle.to_dict() if self.vehicle else None,
-            **({"latin": latin} if latin != self.reading.text else {}),
+            **({"latin": self.reading.latin} if self.reading.latin else {}),
             **(appearance if self.country else {}),
         }
 

@@ -45,10 +45,11 @@ PLATE = pa.struct(
         "ground_confidence": pa.float32(),
         "box": pa.struct(dict.fromkeys(_BOX, pa.float32())),
         "vehicle": VEHICLE,
+        "latin": pa.string(),
     }
 )
-"""A plate: names and meanings as in `types.Plate` and `types.Reading`; pixels of the upright photo. Country and ground
-are null unless the reader was asked for them."""
+"""A plate: names and meanings as in `types.Plate` and `types.Reading`; pixels of the upright photo. What JSON leaves
+out is null: country and ground unless the reader was asked for them, the Latin form of a text in Latin letters."""
 
 FOUND = {
     "size": pa.int64(),

@@ -125,7 +125,7 @@ class CsvOutput(Output):
             self._rows.writerow(
                 shared
                 | {"text": plate.reading.text, "reading": plate.reading.best, "format": plate.reading.format}
-                | {"scheme": plate.reading.scheme}
+                | {"scheme": plate.reading.scheme, "latin": plate.reading.latin}
                 | _appearance(plate)
                 | {"confidence": f"{plate.reading.confidence:.4f}", "score": f"{plate.score:.4f}"}
                 | {"xmin": xmin, "ymin": ymin, "xmax": xmax, "ymax": ymax}

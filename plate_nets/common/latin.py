@@ -12,10 +12,10 @@ def latin_form(text: str) -> str:
     """A text in any script -> the same in Latin letters and ASCII digits; signs without such a form stay."""
     if text.isascii():
         return text
-    forms = _forms()
-    for word in filter(lambda each: len(each) > 1, forms):
-        text = text.replace(word, forms[word])
-    return "".join(forms.get(sign) or str(unicodedata.digit(sign, sign)) for sign in text).strip("-")
+    words, signs = _forms()
+    for word, form in words.items():
+        text = text.replace(word, form)
+    return "".join(signs.get(sign) or str(unicodedata.digit(sign, sign)) for sign in text).strip("-")
 
 
 def is_latin(text: str) -> bool:
@@ -23,7 +23,15 @@ def is_latin(text: str) -> bool:
     return all(sign.isascii() or unicodedata.name(sign, "").startswith("LATIN ") for sign in text)
 
 
+def latin_beside(text: str) -> str:
+    """A text -> the Latin form that outputs tell beside it; empty if the text itself is that form."""
+    form = latin_form(text)
+    return form if form != text else ""
+
+
 @cache
-def _forms() -> Mapping[str, str]:
-    """A word or a sign -> its form, words first."""
-    return read_toml(Path(__file__).parent / "latin.toml")
+def _forms() -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """Words and signs -> the form of each."""
+    forms: dict[str, str] = read_toml(Path(__file__).parent / "latin.toml")
+    words = {word: form for word, form in forms.items() if len(word) > 1}
+    return words, {sign: form for sign, form in forms.items() if len(sign) == 1}

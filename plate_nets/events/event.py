@@ -12,11 +12,12 @@ from importlib import resources
 from typing import Any, Final, Literal
 
 from plate_nets.common.errors import ContractError
+from plate_nets.common.latin import latin_beside
 from plate_nets.types import Box, Unread, Vehicle
 
 SCHEMA: Final = "plate-event/1"
 
-LATER = ("vehicle", "country", "ground", "zones", "unread", "source", "own_reading")
+LATER = ("vehicle", "country", "ground", "zones", "unread", "source", "own_reading", "latin")
 """Fields that events of earlier minor versions lack."""
 
 Stage = Literal["provisional", "update", "final"]
@@ -187,6 +188,11 @@ class PlateEvent:
         """The idempotency key of this record, the same for every delivery."""
         return f"{self.id}-{self.revision}"
 
+    @property
+    def latin(self) -> str:
+        """``plate`` in Latin letters; empty if its own signs are Latin."""
+        return latin_beside(self.plate)
+
     def to_dict(self) -> dict[str, Any]:
         """The event as JSON-ready values; times are ISO 8601, in UTC with a Z except ``timestamp_local``."""
         record: dict[str, Any] = {"schema": SCHEMA, "event": "recognition"}
@@ -196,7 +202,7 @@ class PlateEvent:
                 record["timestamp_local"] = value.isoformat(timespec="milliseconds")
             else:
                 record[name] = _plain(value)
-        return record
+        return record | {"latin": self.latin or None}
 
     def to_json(self) -> str:
         """`to_dict` as one line of JSON."""

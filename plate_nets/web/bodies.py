@@ -84,6 +84,9 @@ class Plate(Body):
     candidates: list[Candidate] = Field(description="texts that fit a format, most probable first")
     vehicle: Vehicle | None = Field(default=None, description="with `vehicles=true`: the plate's vehicle, if certain")
     crop: str | None = Field(default=None, description="with `crops=true`: straightened crop, a JPEG as data URL")
+    latin: str | None = Field(
+        default=None, description="text in Latin letters, such as BJ-A88731; null if its own signs are Latin"
+    )
 
 
 class Picture(Body):

@@ -18,3 +18,9 @@ def test_country_and_ground_are_null_if_not_requested() -> None:
     assert {name: plain[name] for name in plain if name not in told} == {
         n: v for n, v in looked.items() if n not in told
     }
+
+
+def test_a_text_of_another_script_has_its_latin_form() -> None:
+    chinese = replace(READ, reading=replace(READ.reading, text="京A88731"))
+    rows = pa.array([plate_row(READ), plate_row(chinese)], PLATE).to_pylist()
+    assert [row["latin"] for row in rows] == [None, "BJ-A88731"]

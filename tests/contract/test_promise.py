@@ -86,7 +86,7 @@ def names_in(schema: dict[str, Any], prefix: str = "") -> Iterator[str]:
 
 
 def plates() -> list[str]:
-    plate = Plate(Box(0, 0, 1, 1), 1.0, Reading("A123BC77", "A123BC77", 1.0, country="ru", ground="white"))
+    plate = Plate(Box(0, 0, 1, 1), 1.0, Reading("京A88731", "京A88731", 1.0, country="cn", ground="blue"))
     return list(plate.to_dict())
 
 

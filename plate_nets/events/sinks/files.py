@@ -35,7 +35,7 @@ COLUMNS = (
     "id", "revision", "stage", "camera_id", "timestamp", "timestamp_local", "plate", "reading", "score", "dscore",
     "region", "subject", "plate_type", "xmin", "ymin", "xmax", "ymax", "direction", "heading", "speed", "is_parked",
     "dwell_sec", "lists", "image_plate", "image_frame", "vehicle_type", "vehicle_side", "image_vehicle",
-    "zones",
+    "zones", "latin",
 )  # fmt: skip
 """Columns of tables; cells are those fields of the event; `lists` and `zones` are names, separated by spaces: those of
 the watch lists, and those of the zones in the order of entering. Columns are only ever added, at the end."""

@@ -350,7 +350,7 @@ def test_the_table_has_a_row_per_plate_and_every_picture(run: Run, car: Path, tm
         rows = list(csv.DictReader(file))
     assert tuple(rows[0]) == PLATE_COLUMNS
     told = ("country", "country_confidence", "ground", "ground_confidence")
-    assert PLATE_COLUMNS[-19:] == (*CORNER_COLUMNS, "scheme", *told, *VEHICLE_COLUMNS), "new columns come last"
+    assert PLATE_COLUMNS[-20:] == (*CORNER_COLUMNS, "scheme", *told, *VEHICLE_COLUMNS, "latin"), "new columns come last"
     assert {row[name] for row in rows for name in told} == {""}, "nobody asked"
     assert [[row[name] for name in CORNER_COLUMNS] for row in rows[:2]] == [[f"{x:.1f}" for x in CORNERS], [""] * 8]
     assert [(Path(row["file"]).name, row["text"], row["reading"], row["xmin"], row["error"]) for row in rows] == [
@@ -371,6 +371,16 @@ def test_json_and_csv_contain_country_and_colour(run: Run, car: Path, tmp_path: 
     assert run(car, "--csv", table, answers=answers).exit_code == 0
     (row,) = csv.DictReader(table.read_text(encoding="utf-8").splitlines())
     assert [row[name] for name in told] == ["ru", "0.8765", "white", "1.0000"]
+
+
+def test_the_table_has_the_latin_form_of_a_text_in_another_script(run: Run, car: Path, tmp_path: Path) -> None:
+    answers = {
+        PICTURE: [replace(READ, reading=replace(READ.reading, text=text)) for text in ("117تونس3989", "A123BC77")]
+    }
+    table = tmp_path / "plates.csv"
+    assert run(car, "--csv", table, answers=answers).exit_code == 0
+    rows = csv.DictReader(table.read_text(encoding="utf-8").splitlines())
+    assert [(row["text"], row["latin"]) for row in rows] == [("117تونس3989", "117TN3989"), ("A123BC77", "")]
 
 
 def test_annotated_pictures_keep_their_folders(run: Run, tmp_path: Path) -> None:

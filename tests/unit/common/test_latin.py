@@ -2,7 +2,7 @@
 
 import pytest
 
-from plate_nets.common.latin import is_latin, latin_form
+from plate_nets.common.latin import is_latin, latin_beside, latin_form
 from plate_nets.countries import load_scheme
 
 
@@ -26,6 +26,7 @@ from plate_nets.countries import load_scheme
 )
 def test_a_text_has_a_latin_form(text: str, latin: str) -> None:
     assert latin_form(text) == latin
+    assert latin_beside(text) == ("" if latin == text else latin), "told if it differs"
 
 
 @pytest.mark.parametrize("country", ["china", "egypt", "iran", "japan", "korea", "morocco", "tunisia"])

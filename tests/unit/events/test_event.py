@@ -1,9 +1,11 @@
 """The record of an event: what it refuses. tests/unit/cameras/test_cars.py checks events against the schema."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from plate_nets.cameras.privacy import without_texts
 from plate_nets.common.errors import ContractError
 from plate_nets.events.event import LATER, PlateEvent, event_schema
 from tests.unit.cameras.traffic import plate, watch
@@ -27,6 +29,14 @@ def test_an_event_of_an_earlier_minor_version_is_read() -> None:
     del values["images"]["vehicle"]
     event = PlateEvent.from_dict(values)
     assert (event.vehicle, event.country, event.ground, event.images.vehicle) == (None,) * 4
+
+
+def test_an_event_tells_the_latin_form_of_its_plate() -> None:
+    korean = replace(PlateEvent.from_dict(record()), plate="12가3456")
+    assert korean.to_dict()["latin"] == "12GA3456"
+    assert PlateEvent.from_dict(korean.to_dict()) == korean
+    assert record()["latin"] is None, "the plate itself is in Latin letters"
+    assert without_texts(korean, b"salt").to_dict()["latin"] is None, "nor does a hash tell it"
 
 
 def test_a_later_version_may_have_more_keys() -> None:

@@ -57,11 +57,12 @@ def test_a_table_has_a_header_once(tmp_path: Path) -> None:
             sink.send(records(number))
     zones = tuple(ZoneVisit(zone, MOMENT, None) for zone in ("drive", "gate", "drive"))
     with CsvSink(path) as sink:
-        sink.send([Record(3, event(2).key, "gate", replace(event(2), zones=zones).to_json())])
+        sink.send([Record(3, event(2).key, "gate", replace(event(2), plate="京A88731", zones=zones).to_json())])
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert tuple(rows[0]) == COLUMNS
-    assert [row["plate"] for row in rows] == ["A000BC77", "A001BC77", "A002BC77"]
+    assert [row["plate"] for row in rows] == ["A000BC77", "A001BC77", "京A88731"]
+    assert [row["latin"] for row in rows] == ["", "", "BJ-A88731"]
     assert (rows[0]["lists"], rows[0]["xmax"], rows[0]["subject"]) == ("staff", "110", "77")
     assert [row["zones"] for row in rows] == ["", "", "drive gate"]
 
