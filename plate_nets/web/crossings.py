@@ -3,7 +3,7 @@
 import sqlite3
 from dataclasses import dataclass
 
-from plate_nets.events.sinks.sqlite_file import tables_of
+from plate_nets.events.sinks.sqlite_file import create_beside
 
 _CROSSED = """INSERT INTO crossings
     SELECT {event}.id, json_extract({event}.document, fullkey || '.timestamp'),
@@ -12,7 +12,6 @@ _CROSSED = """INSERT INTO crossings
 _OF_NEW = _CROSSED.format(event="new", events="")
 _OF_ALL = _CROSSED.format(event="events", events="events,")
 _CREATE = f"""
-BEGIN IMMEDIATE;
 CREATE TABLE IF NOT EXISTS crossings (
     id        TEXT NOT NULL,
     crossed   TEXT,
@@ -33,7 +32,6 @@ CREATE TRIGGER IF NOT EXISTS crossings_of_gone AFTER DELETE ON events BEGIN
 END;
 DELETE FROM crossings;
 {_OF_ALL};
-COMMIT;
 """
 """A crossing has its own time: a parked car may cross a line hours after its best frame. Triggers count the events of
 every process that writes them, and the last statement those that are older than this table. A damaged document has no
@@ -52,10 +50,4 @@ class LineHour:
 
 
 def create_crossings(database: sqlite3.Connection) -> None:
-    if "crossings" in tables_of(database):
-        return
-    try:
-        database.executescript(_CREATE)
-    finally:
-        if database.in_transaction:
-            database.rollback()
+    create_beside(database, "crossings", _CREATE)

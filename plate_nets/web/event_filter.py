@@ -45,7 +45,8 @@ class EventFilter(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     text: Annotated[str, AfterValidator(lambda text: text[:_LONGEST])] = Field(
-        default="", description="of the plate: its beginning, a pattern with * and ?, or a hash"
+        default="",
+        description="of the plate, in its own or in Latin letters: its beginning, a pattern with * and ?, or a hash",
     )
     distance: int = Field(
         default=0, ge=0, le=2, description="edits by which it may differ; above 0, * and ? have no meaning"

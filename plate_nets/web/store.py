@@ -22,6 +22,7 @@ from plate_nets.events.sinks.sqlite import EVENT_STORE, last_sequence
 from plate_nets.events.sinks.sqlite_file import SqliteFile, reason
 from plate_nets.web.crossings import LineHour, create_crossings
 from plate_nets.web.event_filter import WILD, Condition, EventFilter, pattern
+from plate_nets.web.latin_forms import create_latin_forms, searched_form
 from plate_nets.web.similar import SimilarTexts
 
 _OURS = """
@@ -34,6 +35,12 @@ CREATE INDEX IF NOT EXISTS corrections_by_plate ON corrections (plate);
 """
 """What the page adds to the store: manual corrections."""
 
+_SOURCES = {
+    "events.plate": "events",
+    "corrections.plate": "corrections JOIN events USING (id)",
+    "latin_forms.latin": "latin_forms CROSS JOIN events USING (plate)",
+}
+"""The columns that a text is searched in -> the tables to find its events in. ``CROSS``: in this order."""
 _READERS = 4
 _LONGEST = 16 << 20
 """Bytes of a text that a query may give or compute; an event has a few thousand."""
@@ -120,6 +127,7 @@ class EventStore:
         """Create the page's own tables -> connections for reading."""
         self._file.database.executescript(_OURS)
         create_crossings(self._file.database)
+        create_latin_forms(self._file.database)
         uri = f"{self._file.path.resolve().as_uri()}?mode=ro"
         readers = [sqlite3.connect(uri, uri=True, check_same_thread=False) for _ in range(_READERS)]
         for database in readers:
@@ -191,14 +199,15 @@ class EventStore:
         where, values = event_filter.model_copy(update={"since": "", "until": ""}).conditions()
         with self._reader() as database:
             likes, texts = self._likes(database, event_filter)
-            plates = " OR ".join(likes.format(f"{table}.plate") for table in ("events", "corrections"))
+            plates = " OR ".join(map(likes.format, _SOURCES))
             counted = (
                 f"SELECT camera_id, line, direction, (strftime('%s', crossed) - {start}) / 3600, count(*)"
                 " FROM crossings CROSS JOIN events USING (id) LEFT JOIN corrections USING (id)"
+                " LEFT JOIN latin_forms ON latin_forms.plate = events.plate"
                 f" WHERE crossed >= ? AND crossed < ? AND ({plates}) AND {where}"
                 " GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4"
             )
-            given = [event_filter.since, event_filter.until, *texts, *texts, *values]
+            given = [event_filter.since, event_filter.until, *(texts * len(_SOURCES)), *values]
             return [LineHour(*row) for row in database.execute(counted, given)]
 
     def get(self, id: str) -> Document | None:
@@ -295,28 +304,31 @@ class EventStore:
         if not text:
             return [(f"SELECT timestamp, id FROM events WHERE {where}", values)]
         likes, texts = self._likes(database, event_filter)
-        events = "events"
-        if not event_filter.distance and not set(text) & WILD and self._is_frequent(database, likes, texts):
-            events += f" INDEXED BY {'events_by_camera' if event_filter.camera else 'events_by_time'}"
-        sources = {"events": events, "corrections": "corrections JOIN events USING (id)"}
+        sources = dict(_SOURCES)
+        if not event_filter.distance and not set(text) & WILD:
+            events = f"events INDEXED BY {'events_by_camera' if event_filter.camera else 'events_by_time'}"
+            back_in_time = {
+                "events.plate": events,
+                "latin_forms.latin": f"{events} CROSS JOIN latin_forms USING (plate)",
+            }
+            for column, source in back_in_time.items():
+                if self._is_frequent(database, column, likes, texts):
+                    sources[column] = source
         return [
-            (
-                f"SELECT timestamp, id FROM {source} WHERE {likes.format(f'{table}.plate')} AND {where}",
-                [*texts, *values],
-            )
-            for table, source in sources.items()
+            (f"SELECT timestamp, id FROM {source} WHERE {likes.format(column)} AND {where}", [*texts, *values])
+            for column, source in sources.items()
         ]
 
     def _likes(self, database: sqlite3.Connection, event_filter: EventFilter) -> Condition:
-        """A filter's text -> the condition on the column ``{0}`` of a plate."""
+        """A filter's text -> the condition on a column ``{0}`` of `_SOURCES`."""
         text = event_filter.stored_text
         if not text:
             return "TRUE", []
         return self._similar_to(database, text, event_filter.distance) if event_filter.distance else pattern(text)
 
-    def _is_frequent(self, database: sqlite3.Connection, condition: str, values: Sequence[str]) -> bool:
+    def _is_frequent(self, database: sqlite3.Connection, column: str, likes: str, values: Sequence[str]) -> bool:
         """Whether so many texts fit that walking back in time finds the newest sooner than sorting all."""
-        counted = f"SELECT 1 FROM events WHERE {condition.format('plate')} LIMIT {_FREQUENT}"
+        counted = f"SELECT 1 FROM {_SOURCES[column]} WHERE {likes.format(column)} LIMIT {_FREQUENT}"
         ((count,),) = database.execute(f"SELECT count(*) FROM ({counted})", values)
         return int(count) == _FREQUENT
 
@@ -332,8 +344,7 @@ class EventStore:
         if last > since:
             # Without a bound, SQLite walks the index of plates, far faster than the table
             bound = "WHERE sequence > ?" if since else "WHERE ? = 0"
-            plates = database.execute(f"SELECT DISTINCT plate FROM events {bound}", (since,)).fetchall()
-            if not since:
-                plates += database.execute("SELECT plate FROM corrections")
-            self._similar.add([plate for (plate,) in plates])
+            read = [plate for (plate,) in database.execute(f"SELECT DISTINCT plate FROM events {bound}", (since,))]
+            corrected = [] if since else [plate for (plate,) in database.execute("SELECT plate FROM corrections")]
+            self._similar.add([*read, *filter(None, map(searched_form, read)), *corrected])
             self._similar_up_to = last

@@ -113,6 +113,17 @@ def tables_of(database: sqlite3.Connection) -> frozenset[str]:
     return frozenset(name for (name,) in database.execute("SELECT name FROM sqlite_schema WHERE type = 'table'"))
 
 
+def create_beside(database: sqlite3.Connection, table: str, script: str) -> None:
+    """Create a table, and what belongs to it, in a database that lacks it: all or nothing."""
+    if table in tables_of(database):
+        return
+    try:
+        database.executescript(f"BEGIN IMMEDIATE; {script} COMMIT;")
+    finally:
+        if database.in_transaction:
+            database.rollback()
+
+
 def is_damage(error: sqlite3.Error) -> bool:
     """Whether an error means that the file is damaged, rather than unavailable now."""
     if isinstance(error, sqlite3.ProgrammingError):
