@@ -106,7 +106,6 @@ attacks: .venv/all.stamp $(MODELS) programs ## repeat what broke 0.3.0, beside a
 
 .PHONY: bench
 bench: .venv/all.stamp $(MODELS) ## measure docs/explanation/performance.md again, and write it, its CSV files and plots: 12 minutes on an idle machine
-	@$(BIN)/python -m benchmarks.variants
 	@$(BIN)/python -m benchmarks --targets --variants --stages --seconds 4 --json out/bench/targets.json
 	@$(BIN)/python -m benchmarks --input encoded --input raw --input shm --seconds 2 --json out/bench/loads.json
 	@$(BIN)/python -m benchmarks --variants --concurrency 1,4,8 --input encoded --input raw --seconds 1.2 --json out/bench/variants.json
@@ -176,7 +175,7 @@ sdist: .venv/all.stamp ## build the source archive, from which pip makes the whe
 .PHONY: clean
 clean: ## remove everything that make built: environments, converted models, out/, caches
 	rm -rf .venv .tools .engine out dist .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
-	rm -f $(MODELS) $(IR:.xml=.bin) $(IR:.xml=.onnx) $(IR:.xml=.pt2) $(IR:model.xml=config.torch_aoti.pbtxt) benchmarks/model_repository/*/1/model.pt
+	rm -f $(MODELS) $(IR:.xml=.bin) $(IR:.xml=.onnx) $(IR:.xml=.pt2) $(IR:model.xml=config.torch_aoti.pbtxt)
 	find plate_nets converters training benchmarks tests $(REPOSITORY) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .PHONY: lock

@@ -15,7 +15,7 @@ from benchmarks.measures.loads import Run, grid, measure
 from benchmarks.measures.overload import measure_overload
 from benchmarks.report.report import Report
 from benchmarks.server.server import MeasuredServer, measured_server
-from benchmarks.variants.contract import PLATE_TEXT, VARIANTS
+from benchmarks.variants.contract import VARIANTS
 from plate_nets.cli import guarded
 from plate_nets.cli.options import Log, ModelRepository, Protocol, Url
 from plate_nets.common.errors import InputError, PlateError, ServerError
@@ -108,7 +108,7 @@ def bench(
                         names = [PLATE_RECOGNITION.name]
                         if variants:
                             server.need(VARIANTS, load=True)
-                            names += [*VARIANTS, CLIENT_CHAIN, *_plate_text(server, errors)]
+                            names += [*VARIANTS, CLIENT_CHAIN]
                         _loads(report, progress, server, list(grid(names, kinds, groups, callers, rate, seconds)))
     except PlateError as error:
         failure = error
@@ -133,16 +133,6 @@ def numbers(option: str, text: str, minimum: int) -> list[int]:
     if not found or min(found) < minimum:
         raise InputError(f"{option}: expected numbers of {minimum} or more with commas between them, got {text!r}")
     return found
-
-
-def _plate_text(server: MeasuredServer, errors: Console) -> list[str]:
-    """The name of the ensemble for a crop, if it is converted; otherwise a note."""
-    try:
-        server.need([PLATE_TEXT.name], load=True)
-    except PlateError as error:
-        errors.print(f"skipped: {error}; run python -m benchmarks.variants", markup=False)
-        return []
-    return [PLATE_TEXT.name]
 
 
 def _loads(report: Report, progress: Progress, server: MeasuredServer, runs: Sequence[Run]) -> None:

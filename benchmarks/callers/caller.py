@@ -8,8 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from benchmarks.callers.client_chain import ClientChain
-from benchmarks.callers.pictures import Picture, plate_crops
-from benchmarks.variants.contract import PLATE_TEXT
+from benchmarks.callers.pictures import Picture
 from plate_nets.client import PlateClient, parse_url
 from plate_nets.client.transports import ServerAccess, open_transport
 from plate_nets.client.transports.calls import Input, infer
@@ -60,8 +59,6 @@ def caller_factory(
         )
     if variant == CLIENT_CHAIN:
         return lambda: _Reader(ClientChain(url, timeout), raw=kind is InputKind.raw)
-    if variant == PLATE_TEXT.name:
-        return lambda: _Model(url, PLATE_TEXT, _crops, timeout)
     model = YOLO if variant == YOLO.name else replace(PLATE_RECOGNITION, name=variant, outputs=PLATES)
     return lambda: _Model(url, model, _raw if kind is InputKind.raw else _encoded, timeout)
 
@@ -72,11 +69,6 @@ def _raw(picture: Picture) -> Input:
 
 def _encoded(picture: Picture) -> Input:
     return Input(_ENCODED, np.frombuffer(picture.encoded, np.uint8))
-
-
-def _crops(picture: Picture) -> Input:
-    """As many crops as the picture has plates."""
-    return Input(PLATE_TEXT.inputs[0], plate_crops(picture.plates or 1))
 
 
 class _Model:

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
 from plate_nets.common.errors import InputError
 from plate_nets.recognition.encoded import SUFFIXES
 from plate_nets.recognition.health import known_picture
-from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, Frame
+from plate_nets.types import Frame
 
 HD = (720, 1280)
 FULL_HD = (1080, 1920)
@@ -78,12 +77,6 @@ def folder_pictures(folder: Path) -> Sequence[Picture]:
             raise InputError(f"--frames {path}: cannot be opened as a picture")
         pictures.append(Picture(path.name, np.asarray(frame, np.uint8), encoded, None))
     return pictures
-
-
-def plate_crops(plates: int) -> NDArray[np.uint8]:
-    """This many crops of that plate: (N, 24, 94, 3) BGR uint8, as `plate_text` takes them."""
-    crop = cv2.resize(_plate_picture(), (CROP_WIDTH, CROP_HEIGHT), interpolation=cv2.INTER_AREA)
-    return np.repeat(np.asarray(crop, np.uint8)[None], plates, axis=0)
 
 
 @cache

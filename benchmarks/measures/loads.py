@@ -11,7 +11,6 @@ from benchmarks.callers.pictures import Picture
 from benchmarks.load import Load, closed_load, open_load
 from benchmarks.server.server import MeasuredServer
 from benchmarks.server.statistics import difference
-from benchmarks.variants.contract import PLATE_TEXT
 
 PERCENTILES = (50, 90, 99)
 
@@ -118,6 +117,4 @@ def grid(
         for group in pictures:
             for callers in (None,) if rate is not None else concurrency:
                 for variant in variants:
-                    if variant == PLATE_TEXT.name and (kind is not InputKind.raw or not group[0].plates):
-                        continue  # it takes crops
                     yield Run(variant, kind, group, callers, rate, seconds)

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from plate_nets.contract import (
     CORNERS,
-    CROP_DIMS,
     LPRNET,
     PLATE_RECOGNITION,
     PLATES,
@@ -15,42 +14,12 @@ from plate_nets.contract import (
     models,
 )
 from plate_nets.countries import main_scheme
-from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, STEPS
 
 PACKAGE = Path(__file__).resolve().parents[1]
 """The package that the Python models of the variants import; Triton's stubs must find it."""
 MODEL_REPOSITORY = PACKAGE / "model_repository"
 
 _LOGITS = models(main_scheme())[LPRNET.name].outputs[0].dims
-_BGR = (CROP_HEIGHT, CROP_WIDTH, 3)
-_TEXT = (STEPS,)
-
-PLATE_PRE = ModelSpec(
-    name="plate_pre",
-    backend="pytorch",
-    max_batch_size=32,
-    inputs=(TensorSpec("input__0", "UINT8", _BGR),),
-    outputs=(TensorSpec("output__0", "FP32", CROP_DIMS),),
-)
-"""BGR crops -> crops for `stn`: a traced TorchScript module."""
-
-PLATE_POST = ModelSpec(
-    name="plate_post",
-    backend="pytorch",
-    max_batch_size=32,
-    inputs=(TensorSpec("input__0", "FP32", _LOGITS),),
-    outputs=(TensorSpec("output__0", "UINT8", _TEXT), TensorSpec("output__1", "FP32", (1,))),
-)
-"""Logits -> best path as ASCII with zeros after it, and its lowest probability of a character: a scripted module."""
-
-PLATE_TEXT = ModelSpec(
-    name="plate_text",
-    backend="ensemble",
-    max_batch_size=32,
-    inputs=(TensorSpec("crop", "UINT8", _BGR),),
-    outputs=(TensorSpec("text", "UINT8", _TEXT), TensorSpec("confidence", "FP32", (1,))),
-)
-"""`plate_pre` -> `stn` -> `lprnet` -> `plate_post`."""
 
 ENSEMBLE_CROPS = ModelSpec(
     name="ensemble_crops",
@@ -86,9 +55,6 @@ PLATE_RECOGNITION_PYTHON = replace(PLATE_RECOGNITION, name="plate_recognition_py
 MODELS = {
     spec.name: spec
     for spec in (
-        PLATE_PRE,
-        PLATE_POST,
-        PLATE_TEXT,
         ENSEMBLE_CROPS,
         ENSEMBLE_PLATES,
         PLATE_RECOGNITION_ENSEMBLE,

@@ -6,13 +6,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from benchmarks.variants.conversions import CONVERSIONS as VARIANT_CONVERSIONS
 from plate_nets.common.errors import ConversionError, WeightsError
 from plate_nets.countries import main_scheme
 from plate_nets.networks.conversion import openvino_ir
@@ -22,8 +20,6 @@ from plate_nets.networks.conversion.graphs.stn import stn
 from plate_nets.networks.conversion.table import conversions
 from plate_nets.networks.lprnet import LPRNet
 from plate_nets.networks.stn import STN
-from plate_nets.recognition.ctc import best_path, log_softmax
-from plate_nets.recognition.geometry import normalized
 from plate_nets.triton.config_check import parse_config
 from tests.converters.conftest import random_conversion
 from tests.disk import small_disk
@@ -281,23 +277,6 @@ def test_openvino_files_contain_their_provenance_and_are_compared(
     binary.unlink()
     with pytest.raises(ConversionError, match=r"model\.bin: no such file"):
         check(conversion, repository)
-
-
-def test_the_modules_of_the_ensemble_compute_what_production_does(repository: Path) -> None:
-    for conversion in VARIANT_CONVERSIONS.values():
-        convert(conversion, Mode.TRACE, repository)
-        assert is_current(conversion, Mode.SCRIPT, repository), "a module that needs one mode is made in it"
-    pre, post = (torch.jit.load(str(repository / name / "1" / "model.pt")) for name in ("plate_pre", "plate_post"))
-    rng = np.random.default_rng(0)
-    crops = rng.integers(0, 256, (5, 24, 94, 3), np.uint8)
-    np.testing.assert_array_equal(pre(torch.from_numpy(crops)).numpy(), normalized(list(crops)))
-    logits = rng.normal(0, 3, (40, 23, 18)) + 6 * (rng.integers(0, 23, (40, 1, 18)) == np.arange(23)[:, None])
-    logits[0, :-1] = -30  # only blanks
-    texts, confidences = (each.numpy() for each in post(torch.from_numpy(logits.astype(np.float32))))
-    for text, (confidence,), row in zip(texts, confidences, log_softmax(logits.astype(np.float32)), strict=True):
-        expected = best_path(row, main_scheme())
-        assert bytes(text).rstrip(b"\0").decode() == expected.text
-        assert confidence == pytest.approx(expected.confidence, rel=1e-5)
 
 
 def fill_a_disk(repository: Path) -> None:

@@ -2,31 +2,20 @@
 
 import itertools
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 from benchmarks.callers.client_chain import ClientChain
-from benchmarks.variants.contract import (
-    MODEL_REPOSITORY,
-    PACKAGE,
-    PLATE_RECOGNITION_ENSEMBLE,
-    PLATE_RECOGNITION_PYTHON,
-    PLATE_TEXT,
-)
+from benchmarks.variants.contract import MODEL_REPOSITORY, PACKAGE, PLATE_RECOGNITION_ENSEMBLE, PLATE_RECOGNITION_PYTHON
 from benchmarks.variants.contract import MODELS as VARIANT_MODELS
-from benchmarks.variants.conversions import CONVERSIONS
 from plate_nets.client import parse_url, plates
 from plate_nets.client.transports import ServerAccess, Transport, open_transport
 from plate_nets.client.transports.calls import Input, infer
 from plate_nets.common.errors import PlateError
-from plate_nets.contract import LPRNET, MODELS, PLATE_RECOGNITION, PLATES, STN, ModelSpec
+from plate_nets.contract import MODELS, PLATE_RECOGNITION, PLATES, STN, ModelSpec
 from plate_nets.countries import main_scheme
-from plate_nets.networks.conversion.conversion import Mode, convert, is_current
-from plate_nets.recognition.ctc import best_path, log_softmax
 from plate_nets.recognition.decoding import DecodingSettings
-from plate_nets.recognition.geometry import crop_plates, normalized
 from plate_nets.recognition.pipeline import CHUNK
 from plate_nets.triton.server import EmbeddedTriton
 from plate_nets.types import Frame, Plate
@@ -51,9 +40,6 @@ RUSSIA_ALONE = {"scheme": main_scheme().name}
 
 @pytest.fixture(scope="module")
 def triton() -> Iterator[Served]:
-    for conversion in CONVERSIONS.values():
-        if not is_current(conversion, Mode.TRACE, MODEL_REPOSITORY):
-            convert(conversion, Mode.TRACE, MODEL_REPOSITORY)
     with pytest.MonkeyPatch.context() as patch:
         for model, (name, value) in itertools.product(
             (PLATE_RECOGNITION, PLATE_RECOGNITION_PYTHON), (FIRST_LOOK | RUSSIA_ALONE).items()
@@ -136,29 +122,3 @@ def test_an_ensemble_cannot_split_batches_but_bls_can(transport: Transport) -> N
     assert len(read(transport, PLATE_RECOGNITION, many)) > CHUNK
     with pytest.raises(PlateError, match=f"batch-size must be <= {CHUNK}"):
         read(transport, PLATE_RECOGNITION_ENSEMBLE, many)
-
-
-def test_plate_text_reads_crops_as_the_chain_does(transport: Transport) -> None:
-    boxes = np.array([[p.x, p.y, p.x + 160, p.y + 34] for p in PLACED[:18]], np.float32)
-    crops = crop_plates(FRAMES[-1], boxes, 0.1)
-    pixels = np.rint(crops * 128 + 127.5).astype(np.uint8).transpose(0, 2, 3, 1)[..., ::-1]
-    np.testing.assert_array_equal(normalized(pixels), crops)
-    (straight,) = transport.send(infer(STN, Input(STN.inputs[0], crops)), TIMEOUT).values()
-    (logits,) = transport.send(infer(LPRNET, Input(LPRNET.inputs[0], straight)), TIMEOUT).values()
-    expected = [best_path(row, main_scheme()) for row in log_softmax(logits)]
-
-    def ask(count: int) -> list[tuple[str, float]]:
-        call = infer(PLATE_TEXT, Input(PLATE_TEXT.inputs[0], pixels[:count]))
-        texts, confidences = transport.send(call, TIMEOUT).values()
-        return [
-            (bytes(text).rstrip(b"\0").decode(), float(least))
-            for text, least in zip(texts, confidences[:, 0], strict=True)
-        ]
-
-    counts = [18, 1, 5, 18, 2, 1]
-    with ThreadPoolExecutor(3) as threads:
-        answers = list(threads.map(ask, counts))
-    for count, answer in zip(counts, answers, strict=True):
-        assert [text for text, _ in answer] == [each.text for each in expected[:count]]
-        assert [least for _, least in answer] == pytest.approx([each.confidence for each in expected[:count]], abs=1e-3)
-    assert len({each.text for each in expected} & {placed.text for placed in PLACED}) > 12

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from benchmarks.__main__ import bench as command
 from benchmarks.callers.caller import InputKind, caller_factory
-from benchmarks.callers.pictures import drawn_picture, plate_crops
+from benchmarks.callers.pictures import drawn_picture
 from benchmarks.load import Load, Sample
 from benchmarks.measures.loads import figures, grid, latency
 from benchmarks.measures.stages import attribute
@@ -291,10 +291,3 @@ def test_wrong_usage_is_named(arguments: list[str], said: str, tmp_path: Path, m
     assert result.exit_code == 2
     assert said in result.stderr
     assert len(result.stderr.splitlines()) == 1
-
-
-def test_the_ensemble_for_crops_gets_only_crops() -> None:
-    groups = [[drawn_picture(plates, (96, 160))] for plates in (0, 4)]
-    runs = list(grid(["plate_text", "a"], [InputKind.raw, InputKind.encoded], groups, [1], None, 1.0))
-    assert [(run.kind.value, run.plates) for run in runs if run.variant == "plate_text"] == [("raw", 4)]
-    assert plate_crops(4).shape == (4, 24, 94, 3)
