@@ -8,7 +8,6 @@ import typer
 from converters.command import run
 from plate_nets.common.errors import SchemeError
 from plate_nets.contract import models
-from plate_nets.networks.conversion.conversion import Mode
 from plate_nets.networks.conversion.formats import Format
 from plate_nets.networks.conversion.table import conversions
 from plate_nets.triton.config_check import scheme_of
@@ -29,7 +28,6 @@ def main(
             "--format", help="What to make instead of OpenVINO's and TorchScript's files; repeat it for several."
         ),
     ] = None,
-    mode: Annotated[Mode, typer.Option(help="How to make TorchScript.")] = Mode.TRACE,
     only_check: Annotated[
         bool,
         typer.Option("--check", help="Change nothing: compare the existing files, and check every config.pbtxt."),
@@ -57,7 +55,7 @@ def main(
     except SchemeError as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(1) from error
-    run(conversions(scheme, weights), models(scheme), names or (), mode, only_check, model_repository, formats or ())
+    run(conversions(scheme, weights), models(scheme), names or (), only_check, model_repository, formats or ())
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ from plate_nets.contract import ModelSpec
 from plate_nets.networks.conversion.conversion import (
     Comparison,
     Conversion,
-    Mode,
     check,
     convert,
     is_current,
@@ -34,7 +33,6 @@ def run(
     conversions: Mapping[str, Conversion],
     contract: Mapping[str, ModelSpec],
     names: Iterable[str],
-    mode: Mode,
     only_check: bool,
     repository: Path,
     formats: Sequence[Format] = (),
@@ -62,7 +60,7 @@ def run(
     faults = []
     for name in dict.fromkeys(names or conversions):
         try:
-            _one(conversions[name], mode, only_check, repository, formats)
+            _one(conversions[name], only_check, repository, formats)
         except PlateError as error:
             faults.append(str(error))
     if only_check:
@@ -76,8 +74,8 @@ def run(
         raise typer.Exit(1)
 
 
-def _one(conversion: Conversion, mode: Mode, only_check: bool, repository: Path, formats: Sequence[Format]) -> None:
-    # A spinner, not a bar: a trace and a scripted model's first runs report no progress
+def _one(conversion: Conversion, only_check: bool, repository: Path, formats: Sequence[Format]) -> None:
+    # A spinner, not a bar: a trace reports no progress
     with Progress(
         SpinnerColumn(),
         TextColumn("{task.description}"),
@@ -89,11 +87,11 @@ def _one(conversion: Conversion, mode: Mode, only_check: bool, repository: Path,
         if only_check:
             progress.add_task(f"{conversion.name}: comparing", total=None)
             _report(conversion, check(conversion, repository, formats), "equal to the network")
-        elif is_current(conversion, mode, repository, formats):
+        elif is_current(conversion, repository, formats):
             console.print(f"{conversion.name}: up to date")
         else:
             progress.add_task(f"{conversion.name}: converting", total=None)
-            _report(conversion, convert(conversion, mode, repository, formats), "converted")
+            _report(conversion, convert(conversion, repository, formats), "converted")
 
 
 def _report(conversion: Conversion, comparisons: tuple[Comparison, ...], verb: str) -> None:

@@ -20,7 +20,7 @@ class ModelRepository(BuildHookInterface):
         sys.path.insert(0, str(root))
         sys.modules["torch"] = None  # as if it were not installed: a wheel needs no TorchScript
         from plate_nets.countries import main_scheme
-        from plate_nets.networks.conversion.conversion import Mode, convert
+        from plate_nets.networks.conversion.conversion import convert
         from plate_nets.networks.conversion.table import conversions
 
         self.made = tempfile.TemporaryDirectory(prefix="plates-wheel-")
@@ -31,7 +31,7 @@ class ModelRepository(BuildHookInterface):
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(file, copy)
         for conversion in conversions(main_scheme()).values():
-            if not convert(conversion, Mode.TRACE, repository):
+            if not convert(conversion, repository):
                 raise RuntimeError(f"{conversion.name}: no numbers to compare with; training.publish writes them")
         build_data["force_include"][str(repository)] = "plate_nets/model_repository"
 

@@ -119,7 +119,6 @@ def test_check_fails_on_missing_models_and_a_changed_configuration(folder: Path)
     [
         (["nix"], "nix: no such network; expected yolo, yolo_fast, corners, stn"),
         (["--model-repository", "nowhere"], "nowhere: no such folder"),
-        (["--mode", "onnx"], "'onnx' is not one of"),
         (["--format", "tensorrt"], "'tensorrt' is not one of"),
     ],
 )

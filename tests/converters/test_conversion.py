@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from plate_nets.common.errors import ConversionError, WeightsError
 from plate_nets.countries import main_scheme
 from plate_nets.networks.conversion import openvino_ir
-from plate_nets.networks.conversion.conversion import Comparison, Conversion, Mode, check, convert, is_current
+from plate_nets.networks.conversion.conversion import Comparison, Conversion, check, convert, is_current
 from plate_nets.networks.conversion.formats import Format, writer_of
 from plate_nets.networks.conversion.graphs.stn import stn
 from plate_nets.networks.conversion.table import conversions
@@ -62,15 +62,17 @@ class NotANumber(PlainLinear):
 
 
 class Unscriptable(PlainLinear):
-    """Reads a global of its module, which TorchScript refuses."""
+    """Another method of the file reads a global of its module, which TorchScript refuses."""
 
-    def forward(self, crops: Tensor) -> Tensor:
+    exported = ("scaled",)
+
+    @torch.jit.export
+    def scaled(self, crops: Tensor) -> Tensor:
         return self.linear(crops) * SCALE
 
 
-def scaled(weights: Path | None) -> Path:
+def scaled(weights: Path) -> Path:
     """Weights of the same network that differ from ``weights``."""
-    assert weights is not None
     path = weights.with_name("scaled.safetensors")
     save_file({key: tensor * 2 for key, tensor in load_file(weights).items()}, path)
     return path
@@ -80,16 +82,15 @@ def files(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize("mode", Mode)
 @pytest.mark.parametrize("network", [STN, partial(LPRNet, 23)], ids=["STN", "LPRNet"])
 def test_a_saved_file_reproduces_the_network(
-    network: Callable[[], nn.Module], mode: Mode, conversion_of: ConversionOf, repository: Path
+    network: Callable[[], nn.Module], conversion_of: ConversionOf, repository: Path
 ) -> None:
     conversion = conversion_of(network)
-    (comparison,) = convert(conversion, mode, repository)
+    (comparison,) = convert(conversion, repository)
     assert comparison.difference <= conversion.tolerance
     assert files(repository).keys() == {"net/1/model.pt"}
-    assert is_current(conversion, mode, repository)
+    assert is_current(conversion, repository)
     assert check(conversion, repository) == (comparison,)
 
 
@@ -110,7 +111,7 @@ def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     network = random_conversion(folder, PlainLinear, channels_last=False)
     repository = folder / "model_repository"
     repository.mkdir()
-    (comparison,) = convert(network, Mode.TRACE, repository, [request.param])
+    (comparison,) = convert(network, repository, [request.param])
     return Made(request.param, network, repository, comparison)
 
 
@@ -121,8 +122,8 @@ def test_other_formats_are_made_on_request_and_compared(made: Made, tmp_path: Pa
     names = writer_of(format).FILES
     assert made.comparison.files == names and made.comparison.difference <= conversion.tolerance
     assert files(repository).keys() == {f"net/1/{name}" for name in names}, "nothing else was made"
-    assert is_current(conversion, Mode.TRACE, repository, [format])
-    assert not is_current(conversion, Mode.TRACE, repository)
+    assert is_current(conversion, repository, [format])
+    assert not is_current(conversion, repository)
     assert check(conversion, repository, [format]) == (made.comparison,)
 
     name = names[-1]
@@ -130,7 +131,7 @@ def test_other_formats_are_made_on_request_and_compared(made: Made, tmp_path: Pa
         check(replace(conversion, weights=scaled(conversion.weights)), repository, [format])
     before = files(repository)
     with pytest.raises(ConversionError, match="net: cannot be exported: "):
-        convert(replace(conversion, network=FixedBatch), Mode.TRACE, repository, [format])
+        convert(replace(conversion, network=FixedBatch), repository, [format])
     assert files(repository) == before
 
     path = repository / "net" / "1" / name
@@ -157,7 +158,7 @@ def test_a_package_is_of_one_processor_and_has_its_configuration(made: Made, mon
         [3, 24, 4],
     )
     monkeypatch.setattr("plate_nets.networks.conversion.aoti_package.processor", lambda: "aarch64 neon")
-    assert not is_current(conversion, Mode.TRACE, repository, [Format.AOTI])
+    assert not is_current(conversion, repository, [Format.AOTI])
     fault = r"stale, converted from processor x86_64 .*, expected aarch64 neon; run `python -m converters net --format"
     with pytest.raises(ConversionError, match=fault):
         check(conversion, repository, [Format.AOTI])
@@ -165,12 +166,11 @@ def test_a_package_is_of_one_processor_and_has_its_configuration(made: Made, mon
         writer_of(Format.AOTI).run(repository / "net" / "1", conversion.inputs())
 
 
-@pytest.mark.parametrize("mode", Mode)
 @pytest.mark.parametrize("network", [STN, partial(LPRNet, 23)], ids=["STN", "LPRNet"])
 def test_channels_last_is_kept_in_the_file_and_invisible_to_the_caller(
-    network: Callable[[], nn.Module], mode: Mode, conversion_of: ConversionOf, repository: Path
+    network: Callable[[], nn.Module], conversion_of: ConversionOf, repository: Path
 ) -> None:
-    convert(conversion_of(network), mode, repository)
+    convert(conversion_of(network), repository)
     module = torch.jit.load(str(repository / "net/1/model.pt"))
     constants = [node.output().toIValue() for node in module.graph.findAllNodes("prim::Constant")]
     kernels = [value for value in constants if isinstance(value, Tensor) and value.dim() == 4]
@@ -180,28 +180,24 @@ def test_channels_last_is_kept_in_the_file_and_invisible_to_the_caller(
 
 
 @pytest.mark.parametrize(
-    ("network", "mode", "fault"),
+    ("network", "fault"),
     [
-        (FixedBatch, Mode.TRACE, "input (1, 3, 24, 94)"),
-        (FrozenChoice, Mode.TRACE, "input (5, 3, 24, 94): differs from the network by"),
-        (NotANumber, Mode.TRACE, "differs from the network by nan"),
-        (Unscriptable, Mode.SCRIPT, "cannot script"),
+        (FixedBatch, "input (1, 3, 24, 94)"),
+        (FrozenChoice, "input (5, 3, 24, 94): differs from the network by"),
+        (NotANumber, "differs from the network by nan"),
+        (Unscriptable, "cannot trace"),
     ],
 )
 def test_a_faulty_conversion_leaves_the_old_file(
-    network: type[nn.Module], mode: Mode, fault: str, conversion_of: ConversionOf, repository: Path
+    network: type[nn.Module], fault: str, conversion_of: ConversionOf, repository: Path
 ) -> None:
     good = conversion_of(PlainLinear, channels_last=False)
-    convert(good, Mode.TRACE, repository)
+    convert(good, repository)
     before = files(repository)
     with pytest.raises(ConversionError) as error:
-        convert(replace(good, network=network), mode, repository)
+        convert(replace(good, network=network), repository)
     assert fault in str(error.value)
     assert files(repository) == before
-
-
-def test_a_branch_on_the_batch_survives_scripting(conversion_of: ConversionOf, repository: Path) -> None:
-    convert(conversion_of(FrozenChoice, channels_last=False), Mode.SCRIPT, repository)
 
 
 @pytest.mark.parametrize(
@@ -216,11 +212,10 @@ def test_damaged_weights_are_named_and_nothing_changes(
     damage: Callable[[Path], object], fault: str, conversion_of: ConversionOf, repository: Path
 ) -> None:
     conversion = conversion_of(STN)
-    convert(conversion, Mode.TRACE, repository)
+    convert(conversion, repository)
     before = files(repository)
-    assert conversion.weights is not None
     damage(conversion.weights)
-    for attempt in (lambda: convert(conversion, Mode.TRACE, repository), lambda: check(conversion, repository)):
+    for attempt in (lambda: convert(conversion, repository), lambda: check(conversion, repository)):
         with pytest.raises(WeightsError) as error:
             attempt()
         assert str(conversion.weights) in str(error.value)
@@ -230,7 +225,7 @@ def test_damaged_weights_are_named_and_nothing_changes(
 
 def test_weights_of_another_network_are_refused(conversion_of: ConversionOf, repository: Path) -> None:
     with pytest.raises(WeightsError, match="not weights of LPRNet"):
-        convert(replace(conversion_of(STN), network=partial(LPRNet, 23)), Mode.TRACE, repository)
+        convert(replace(conversion_of(STN), network=partial(LPRNet, 23)), repository)
 
 
 def test_check_finds_a_stale_a_damaged_and_a_missing_file(conversion_of: ConversionOf, repository: Path) -> None:
@@ -238,17 +233,16 @@ def test_check_finds_a_stale_a_damaged_and_a_missing_file(conversion_of: Convers
     path = repository / "net" / "1" / "model.pt"
     with pytest.raises(ConversionError, match="no such file"):
         check(conversion, repository)
-    convert(conversion, Mode.TRACE, repository)
+    convert(conversion, repository)
     good = path.read_bytes()
 
     path.write_bytes(good[: len(good) // 2])
     with pytest.raises(ConversionError, match="not a readable TorchScript file"):
         check(conversion, repository)
-    assert not is_current(conversion, Mode.TRACE, repository)
+    assert not is_current(conversion, repository)
 
     path.write_bytes(good)
-    assert is_current(conversion, Mode.TRACE, repository)
-    assert not is_current(conversion, Mode.SCRIPT, repository)
+    assert is_current(conversion, repository)
     with pytest.raises(ConversionError, match="stale, converted from weights"):
         check(replace(conversion, weights=scaled(conversion.weights)), repository)
 
@@ -256,21 +250,21 @@ def test_check_finds_a_stale_a_damaged_and_a_missing_file(conversion_of: Convers
 def test_a_folder_that_cannot_be_written_is_named(conversion_of: ConversionOf, repository: Path) -> None:
     (repository / "net").write_text("a file where a folder should be")
     with pytest.raises(ConversionError, match="cannot be written"):
-        convert(conversion_of(STN), Mode.TRACE, repository)
+        convert(conversion_of(STN), repository)
 
 
 def test_openvino_files_contain_their_provenance_and_are_compared(
     conversion_of: ConversionOf, repository: Path
 ) -> None:
     conversion = conversion_of(STN, graph=stn)
-    convert(conversion, Mode.TRACE, repository)
+    convert(conversion, repository)
     assert files(repository).keys() == {"net/1/model.pt", "net/1/model.bin", "net/1/model.xml"}
-    assert is_current(conversion, Mode.TRACE, repository)
+    assert is_current(conversion, repository)
     assert len(check(conversion, repository)) == 2
 
     binary = repository / "net" / "1" / "model.bin"
     other = replace(conversion, folder=Path("other", "1"), weights=scaled(conversion.weights), tolerance=1e-2)
-    convert(other, Mode.TRACE, repository)
+    convert(other, repository)
     binary.write_bytes((repository / "other" / "1" / "model.bin").read_bytes())
     with pytest.raises(ConversionError, match=r"model\.xml: input .* differs from the network"):
         check(conversion, repository)
@@ -281,9 +275,9 @@ def test_openvino_files_contain_their_provenance_and_are_compared(
 
 def fill_a_disk(repository: Path) -> None:
     with pytest.raises(ConversionError, match=r"cannot be written: .*No space left"):
-        convert(conversions(main_scheme())["lprnet"], Mode.TRACE, repository)
+        convert(conversions(main_scheme())["lprnet"], repository)
     conversion = conversions(main_scheme())["stn"]
-    assert conversion.graph is not None and conversion.weights is not None
+    assert conversion.graph is not None
     network = openvino_ir.build(conversion.graph, conversion.weights, conversion.scheme)
     (repository / "filling").write_bytes(bytes(900 << 10))
     with pytest.raises(ConversionError, match=r"model\.xml: cannot be written \(is the disk full\?\)"):

@@ -19,7 +19,6 @@ from plate_nets.contract import COUNTRY
 from plate_nets.countries import main_scheme
 from plate_nets.networks.checkpoint import save_weights
 from plate_nets.networks.conversion import openvino_ir
-from plate_nets.networks.conversion.conversion import Mode
 from plate_nets.networks.conversion.graphs.corners import corners
 from plate_nets.networks.conversion.graphs.country import country
 from plate_nets.networks.conversion.graphs.lprnet import lprnet
@@ -79,13 +78,13 @@ def test_files_made_without_torch_reproduce_the_network(name: str, made_without_
     assert sorted(path.name for path in folder.iterdir() if path.is_file()) == ["model.bin", "model.xml"]
     rng = np.random.default_rng(1)
     inputs = [rng.uniform(conversion.low, conversion.high, shape).astype(np.float32) for shape in conversion.shapes]
-    for (found,), (wanted,) in zip(openvino_ir.run(folder, inputs), answers(network, inputs), strict=True):
+    for found, wanted in zip(openvino_ir.run(folder, inputs), answers(network, inputs), strict=True):
         assert np.max(np.abs(found - wanted) / (1 + np.abs(wanted))) <= conversion.tolerance
 
 
 def test_an_ir_has_the_same_provenance_with_and_without_torch(made_without_torch: Path) -> None:
     for conversion in CONVERSIONS.values():
-        provenance = openvino_ir.current_provenance(conversion.weights, Mode.TRACE)
+        provenance = openvino_ir.current_provenance(conversion.weights)
         assert openvino_ir.saved_provenance(made_without_torch / conversion.folder) == provenance
     again = convert_without_torch("--model-repository", made_without_torch)
     assert again.stdout.splitlines()[1:] == [f"{name}: up to date" for name in CONVERSIONS]
@@ -108,7 +107,7 @@ def test_the_reference_numbers_are_those_of_the_network(name: str) -> None:
     conversion = CONVERSIONS[name]
     network = NETWORKS[name].load(main_scheme())
     array = np.random.RandomState(0).uniform(conversion.low, conversion.high, conversion.shapes[0])
-    ((output,),) = answers(network, [array.astype(np.float32)])
+    (output,) = answers(network, [array.astype(np.float32)])
     reference = read_reference(NETWORKS[name].weights)
     assert reference is not None
     np.testing.assert_array_less(
@@ -128,7 +127,7 @@ def test_without_torch_other_numbers_are_refused(tmp_path: Path) -> None:
         "from plate_nets.common.errors import ConversionError\n"
         "try:\n"
         "    stn = replace(conversions(main_scheme())['stn'], weights=Path(sys.argv[1]))\n"
-        "    print(convert(stn, 'trace', Path(sys.argv[2])))\n"
+        "    print(convert(stn, Path(sys.argv[2])))\n"
         "except ConversionError as error:\n"
         "    print(error)\n"
     )
@@ -180,8 +179,8 @@ def test_a_graph_computes_the_same_as_its_network_for_any_weights(
     save_weights(defined, tmp_path / "weights.safetensors", {})
     openvino_ir.save(openvino_ir.build(graph, tmp_path / "weights.safetensors"), {}, tmp_path)
     array = np.random.default_rng(0).uniform(0, 1, shape).astype(np.float32)
-    ((found,),) = openvino_ir.run(tmp_path, [array])
-    ((wanted,),) = answers(defined.eval(), [array])
+    (found,) = openvino_ir.run(tmp_path, [array])
+    (wanted,) = answers(defined.eval(), [array])
     assert found.shape == wanted.shape == out
     np.testing.assert_allclose(found, wanted, 1e-4, 1e-4)
 

@@ -8,7 +8,7 @@ import torch
 from plate_nets.client import PlateClient
 from plate_nets.common.errors import WeightsError
 from plate_nets.countries import PlateScheme
-from plate_nets.networks.conversion.conversion import Mode, convert, is_current
+from plate_nets.networks.conversion.conversion import convert, is_current
 from plate_nets.networks.conversion.table import conversions
 from plate_nets.networks.registry import NETWORKS
 from plate_nets.triton.config_check import check_configs, scheme_of
@@ -60,10 +60,10 @@ def test_a_second_country_is_trained_converted_served_and_read(repository: Path,
 
     weights = train(scheme, tmp_path / "training")
     with pytest.raises(WeightsError, match=r"weights of another scheme: scheme: expected testland, got russia"):
-        is_current(conversions(scheme)["lprnet"], Mode.TRACE, repository)
+        is_current(conversions(scheme)["lprnet"], repository)
     spell(scheme, weights)
     for name in (name for name, network in NETWORKS.items() if network.reads and not network.scheme):
-        convert(conversions(scheme, weights)[name], Mode.TRACE, repository)
+        convert(conversions(scheme, weights)[name], repository)
 
     with EmbeddedTriton(repository, exit_timeout=0) as server, PlateClient(server.http_url, timeout=120) as client:
         (plate,) = client.read(CAR, evidence=True)

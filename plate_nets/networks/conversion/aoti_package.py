@@ -33,13 +33,13 @@ OLDEST = (2, 9)
 _METADATA = "wrapper_metadata.json"
 
 
-def make(conversion: Conversion, mode: str, folder: Path) -> None:
+def make(conversion: Conversion, folder: Path) -> None:
     """A network with its weights -> `model.pt2` in ``folder``, for a GPU if there is one, else for this processor.
 
     Beside it lies the `config.pbtxt` of a model that serves it alone.
     """
     graph = exported.export(conversion, DEVICE)
-    settings = {"aot_inductor.metadata": current_provenance(conversion.weights, mode)}
+    settings = {"aot_inductor.metadata": current_provenance(conversion.weights)}
     try:
         with exported.quiet():
             aoti_compile_and_package(graph, package_path=str(folder / PACKAGE), inductor_configs=settings)
@@ -49,12 +49,12 @@ def make(conversion: Conversion, mode: str, folder: Path) -> None:
     (folder / CONFIG).write_text(_config(conversion, output.meta["val"].shape), encoding="utf-8")
 
 
-def run(folder: Path, inputs: Sequence[Array]) -> list[tuple[Array, ...]]:
+def run(folder: Path, inputs: Sequence[Array]) -> list[Array]:
     """Run the saved `model.pt2` on each of the inputs, on the device for which it is made."""
     network = load(folder)
     try:
         with torch.inference_mode():
-            return [(network(torch.from_numpy(array).to(DEVICE)).cpu().numpy(),) for array in inputs]
+            return [network(torch.from_numpy(array).to(DEVICE)).cpu().numpy() for array in inputs]
     except RuntimeError as error:
         raise ConversionError(f"{folder / PACKAGE}: {error}") from error
 
@@ -78,7 +78,7 @@ def load(folder: Path) -> Callable[[torch.Tensor], torch.Tensor]:
     return network
 
 
-def current_provenance(weights: Path | None, mode: str) -> Provenance:
+def current_provenance(weights: Path) -> Provenance:
     sources = (Path(plate_nets.networks.__path__[0]), Path(exported.__file__), Path(__file__))
     return provenance_of(weights, sources, torch=str(torch.__version__), processor=processor())
 

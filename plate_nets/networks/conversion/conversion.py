@@ -9,7 +9,6 @@ import math
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +17,7 @@ import numpy as np
 from plate_nets.common.errors import ConversionError, MissingExtra
 from plate_nets.countries import PlateScheme
 from plate_nets.networks.checkpoint import check_scheme, load_weights, read_weights
-from plate_nets.networks.conversion.formats import Answers, Array, Format, Writer, writer_of
+from plate_nets.networks.conversion.formats import Array, Format, Writer, writer_of
 from plate_nets.networks.conversion.reference import read_reference, sample, write_reference
 from plate_nets.networks.runtimes.networks import TORCHSCRIPT
 
@@ -28,38 +27,28 @@ if TYPE_CHECKING:
     from plate_nets.networks.conversion.openvino_ir import Graph
 
 
-class Mode(StrEnum):
-    """How TorchScript is built: by recording one run, or by compiling the source."""
-
-    TRACE = "trace"
-    SCRIPT = "script"
-
-
 @dataclass(frozen=True)
 class Conversion:
     """How one network becomes the files of its model folder.
 
     ``folder`` is their path within a model repository. ``network`` creates the torch module; it is called only if
-    torch is installed. ``weights`` is None if there is nothing to learn, ``graph`` if there is no OpenVINO IR;
-    ``scheme`` is what the weights must be trained for, if anything.
+    torch is installed. ``graph`` is None if there is no OpenVINO IR; ``scheme`` is what the weights must be trained
+    for, if anything.
     ``shapes`` are the inputs (N, ...) on which the saved files are compared with the network; the first one is
-    also what tracing uses. Values are drawn uniformly from ``low`` to ``high`` and cast to ``dtype``.
+    also what tracing uses. Values are drawn uniformly from ``low`` to ``high``.
     ``tolerance`` is the largest |found - expected| / (1 + |expected|) of any output value.
-    ``mode`` is set if the network converts correctly in that mode only.
     """
 
     name: str
     folder: Path
     network: "Callable[[], nn.Module]"
-    weights: Path | None
+    weights: Path
     shapes: tuple[tuple[int, ...], ...]
     low: float
     high: float
     tolerance: float
     channels_last: bool = False
     graph: "Graph | None" = None
-    dtype: type[np.generic] = np.float32
-    mode: Mode | None = None
     scheme: PlateScheme | None = None
 
     def load(self) -> "nn.Module":
@@ -69,14 +58,13 @@ class Conversion:
             WeightsError: the weights are missing, damaged, or belong to another network.
         """
         network = self.network()
-        if self.weights is not None:
-            load_weights(network, self.weights, self.scheme)
+        load_weights(network, self.weights, self.scheme)
         return network.eval()
 
     def inputs(self) -> list[Array]:
         """The inputs on which files are compared with the network, the same each time."""
         random = np.random.RandomState(0)  # NumPy guarantees the same numbers in all versions
-        return [random.uniform(self.low, self.high, shape).astype(self.dtype) for shape in self.shapes]
+        return [random.uniform(self.low, self.high, shape).astype(np.float32) for shape in self.shapes]
 
     def served(self) -> tuple[Format, ...]:
         """The formats that a model repository is served from, and that can be made here."""
@@ -99,9 +87,7 @@ def torch_installed() -> bool:
     return importlib.util.find_spec("torch") is not None
 
 
-def convert(
-    conversion: Conversion, mode: Mode, repository: Path, formats: Sequence[Format] = ()
-) -> tuple[Comparison, ...]:
+def convert(conversion: Conversion, repository: Path, formats: Sequence[Format] = ()) -> tuple[Comparison, ...]:
     """Convert a network into its folder of a repository; a failure leaves the existing files untouched.
 
     ``formats``: by default, those that are served. Without torch, an existing TorchScript file is removed, because it
@@ -118,7 +104,7 @@ def convert(
         with tempfile.TemporaryDirectory(prefix=".converting-", dir=folder) as name:
             built = Path(name)
             for writer in writers:
-                writer.make(conversion, conversion.mode or mode, built)
+                writer.make(conversion, built)
             comparisons = _compare(conversion, built, writers)
             for file in (file for writer in writers for file in writer.FILES):
                 (built / file).replace(folder / file)
@@ -137,12 +123,11 @@ def check(conversion: Conversion, repository: Path, formats: Sequence[Format] = 
         ConversionError: a file is missing, stale, damaged, or does not reproduce the network's numbers.
         MissingExtra: a format needs a package that is not installed.
     """
-    if conversion.weights is not None:
-        read_weights(conversion.weights, conversion.scheme)
+    read_weights(conversion.weights, conversion.scheme)
     folder, writers = repository / conversion.folder, _writers(conversion, formats)
     for writer in writers:
         found = writer.saved_provenance(folder)
-        for key, value in writer.current_provenance(conversion.weights, found.get("mode", Mode.TRACE)).items():
+        for key, value in writer.current_provenance(conversion.weights).items():
             if found.get(key) != value:
                 options = "".join(f" --format {format}" for format in formats)
                 raise ConversionError(
@@ -152,8 +137,8 @@ def check(conversion: Conversion, repository: Path, formats: Sequence[Format] = 
     return _compare(conversion, folder, writers)
 
 
-def is_current(conversion: Conversion, mode: Mode, repository: Path, formats: Sequence[Format] = ()) -> bool:
-    """Whether the files in a network's folder were built from the current weights and code, in this mode.
+def is_current(conversion: Conversion, repository: Path, formats: Sequence[Format] = ()) -> bool:
+    """Whether the files in a network's folder were built from the current weights and code.
 
     ``formats`` as in `convert`.
 
@@ -161,12 +146,12 @@ def is_current(conversion: Conversion, mode: Mode, repository: Path, formats: Se
         WeightsError: the weights belong to another scheme.
         MissingExtra: a format needs a package that is not installed.
     """
-    if conversion.weights is not None and conversion.scheme is not None:
+    if conversion.scheme is not None:
         check_scheme(conversion.weights, conversion.scheme)
-    folder, mode = repository / conversion.folder, conversion.mode or mode
+    folder = repository / conversion.folder
     try:
         return all(
-            writer.saved_provenance(folder) == writer.current_provenance(conversion.weights, mode)
+            writer.saved_provenance(folder) == writer.current_provenance(conversion.weights)
             for writer in _writers(conversion, formats)
         )
     except ConversionError:
@@ -181,8 +166,7 @@ def record(conversion: Conversion) -> None:
     """
     from plate_nets.networks.conversion.torchscript_file import answers
 
-    assert conversion.weights is not None
-    ((output,),) = answers(conversion.load(), conversion.inputs()[:1])
+    (output,) = answers(conversion.load(), conversion.inputs()[:1])
     write_reference(conversion.weights, output)
 
 
@@ -200,13 +184,12 @@ def _compare(conversion: Conversion, folder: Path, writers: Sequence[Writer]) ->
             _comparison(conversion, writer.FILES, folder, inputs, writer.run(folder, inputs), expected)
             for writer in writers
         )
-    assert conversion.weights is not None
     (writer,) = writers  # OpenVINO's
-    ((found,),) = writer.run(folder, inputs[:1])
+    (found,) = writer.run(folder, inputs[:1])
     reference = read_reference(conversion.weights)
     if reference is None:
         return ()
-    return (_comparison(conversion, writer.FILES, folder, inputs[:1], [(sample(found),)], [(reference,)]),)
+    return (_comparison(conversion, writer.FILES, folder, inputs[:1], [sample(found)], [reference]),)
 
 
 def _comparison(
@@ -214,8 +197,8 @@ def _comparison(
     files: tuple[str, ...],
     folder: Path,
     inputs: Sequence[Array],
-    found: Answers,
-    expected: Answers,
+    found: Sequence[Array],
+    expected: Sequence[Array],
 ) -> Comparison:
     differences = []
     for array, reference, output in zip(inputs, expected, found, strict=True):
@@ -229,12 +212,10 @@ def _comparison(
     return Comparison(files, max(differences))
 
 
-def _difference(where: str, expected: tuple[Array, ...], found: tuple[Array, ...]) -> float:
-    got, network = ([output.shape for output in side] for side in (found, expected))
-    if got != network:
-        raise ConversionError(f"{where}: expected outputs of the network's shapes, {network}, got {got}")
-    differences = [
-        np.max(np.abs(a.astype(np.float64) - b) / (1 + np.abs(b.astype(np.float64))))
-        for a, b in zip(found, expected, strict=True)
-    ]
+def _difference(where: str, expected: Array, found: Array) -> float:
+    if found.shape != expected.shape:
+        raise ConversionError(
+            f"{where}: expected the shape of the network's output, {expected.shape}, got {found.shape}"
+        )
+    differences = np.abs(found.astype(np.float64) - expected) / (1 + np.abs(expected.astype(np.float64)))
     return float(np.max(differences))  # unlike Python's, NaN if any is NaN

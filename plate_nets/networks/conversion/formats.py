@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from plate_nets.networks.conversion.conversion import Conversion
 
 Array = NDArray[Any]
-Answers = Sequence[tuple[Array, ...]]
-"""A network's outputs for each input."""
 
 
 class Format(StrEnum):
@@ -35,23 +33,23 @@ class Writer(Protocol):
     def FILES(self) -> tuple[str, ...]:
         """The names of its files, in the order in which they are moved into place."""
 
-    def make(self, conversion: "Conversion", mode: str, folder: Path) -> None:
-        """Convert a network into files in a folder, with their provenance; ``mode`` is for TorchScript only.
+    def make(self, conversion: "Conversion", folder: Path) -> None:
+        """Convert a network into files in a folder, with their provenance.
 
         Raises:
             WeightsError: the weights are missing, damaged, or belong to another network.
             ConversionError: the network cannot be converted, a shape of it cannot vary, or the disk is full.
         """
 
-    def run(self, folder: Path, inputs: Sequence[Array]) -> Answers:
-        """Run the saved files on each of the inputs.
+    def run(self, folder: Path, inputs: Sequence[Array]) -> list[Array]:
+        """Run the saved files on each of the inputs -> the output for each.
 
         Raises:
             WeightsError: the files are missing, damaged, or for another processor.
             ConversionError: the model rejects an input.
         """
 
-    def current_provenance(self, weights: Path | None, mode: str) -> Provenance:
+    def current_provenance(self, weights: Path) -> Provenance:
         """The provenance that files made now would have."""
 
     def saved_provenance(self, folder: Path) -> Provenance:

@@ -24,7 +24,7 @@ _UNREADABLE = (faults.Fail, faults.InvalidGraph, faults.InvalidProtobuf, faults.
 _REFUSED = (faults.Fail, faults.InvalidArgument, faults.RuntimeException)
 
 
-def make(conversion: Conversion, mode: str, folder: Path) -> None:
+def make(conversion: Conversion, folder: Path) -> None:
     """A network with its weights -> `model.onnx` in ``folder``."""
     graph = exported.export(conversion)
     try:
@@ -33,23 +33,23 @@ def make(conversion: Conversion, mode: str, folder: Path) -> None:
     except torch.onnx.errors.OnnxExporterError as error:
         raise ConversionError(f"{conversion.name}: cannot become ONNX: {str(error).splitlines()[0]}") from error
     assert program is not None
-    program.model.metadata_props.update(current_provenance(conversion.weights, mode))
+    program.model.metadata_props.update(current_provenance(conversion.weights))
     program.save(folder / ONNX)
 
 
-def run(folder: Path, inputs: Sequence[Array]) -> list[tuple[Array, ...]]:
+def run(folder: Path, inputs: Sequence[Array]) -> list[Array]:
     """Run the saved `model.onnx` on each of the inputs, on the CPU."""
     try:
         session = _load(folder)
     except ConversionError as error:
         raise WeightsError(str(error)) from error
     try:
-        return [tuple(session.run(None, {INPUT: array})) for array in inputs]
+        return [session.run(None, {INPUT: array})[0] for array in inputs]
     except _REFUSED as error:
         raise ConversionError(f"{folder / ONNX}: {error}") from error
 
 
-def current_provenance(weights: Path | None, mode: str) -> Provenance:
+def current_provenance(weights: Path) -> Provenance:
     sources = (Path(plate_nets.networks.__path__[0]), Path(exported.__file__), Path(__file__))
     return provenance_of(weights, sources, torch=str(torch.__version__))
 

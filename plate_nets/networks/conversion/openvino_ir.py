@@ -22,11 +22,11 @@ FILES = (IR_WEIGHTS, IR)
 Graph = Callable[[Weights], openvino.Model]
 
 
-def make(conversion: Conversion, mode: str, folder: Path) -> None:
+def make(conversion: Conversion, folder: Path) -> None:
     """The weights of a network -> `model.xml` and `model.bin` in ``folder``."""
-    assert conversion.graph is not None and conversion.weights is not None
+    assert conversion.graph is not None
     model = build(conversion.graph, conversion.weights, conversion.scheme)
-    save(model, current_provenance(conversion.weights, mode), folder)
+    save(model, current_provenance(conversion.weights), folder)
 
 
 def build(graph: Graph, path: Path, scheme: PlateScheme | None = None) -> openvino.Model:
@@ -67,16 +67,16 @@ def save(model: openvino.Model, provenance: Provenance, folder: Path) -> None:
         raise ConversionError(f"{folder / IR}: cannot be written (is the disk full?): {error}") from error
 
 
-def run(folder: Path, inputs: Sequence[Array]) -> list[tuple[Array, ...]]:
+def run(folder: Path, inputs: Sequence[Array]) -> list[Array]:
     """Run the saved IR, as it is served, on each of the inputs."""
     network = load_ir(folder / IR, threads=0)
     try:
-        return [(network(array).copy(),) for array in inputs]
+        return [network(array).copy() for array in inputs]
     except RuntimeError as error:
         raise ConversionError(f"{folder / IR}: {error}") from error
 
 
-def current_provenance(weights: Path | None, mode: str) -> Provenance:
+def current_provenance(weights: Path) -> Provenance:
     return provenance_of(weights, (Path(plate_nets.networks.conversion.graphs.__path__[0]), Path(__file__)))
 
 

@@ -4,16 +4,15 @@ import io
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 import plate_nets.networks
 from plate_nets.common.errors import ConversionError
 from plate_nets.networks.conversion import exported
 from plate_nets.networks.conversion.conversion import Conversion
+from plate_nets.networks.conversion.formats import Array
 from plate_nets.networks.conversion.provenance import Provenance, archived, provenance_of
 from plate_nets.networks.runtimes.networks import TORCHSCRIPT
 from plate_nets.networks.runtimes.torchscript import load_torchscript
@@ -37,42 +36,39 @@ class ChannelsLast(nn.Module):
         return outputs.contiguous()
 
 
-def make(conversion: Conversion, mode: str, folder: Path) -> None:
+def make(conversion: Conversion, folder: Path) -> None:
     """A network with its weights -> `model.pt` in ``folder``."""
     network = conversion.load()
     module = ChannelsLast(network).eval() if conversion.channels_last else network
-    save(module, conversion.inputs()[0], mode, current_provenance(conversion.weights, mode), folder)
+    save(module, conversion.inputs()[0], current_provenance(conversion.weights), folder)
 
 
-def save(network: nn.Module, example: NDArray[Any], mode: str, provenance: Provenance, folder: Path) -> None:
-    """A network in eval mode -> `model.pt` in ``folder``: traced or scripted on the CPU, frozen, with its provenance.
+def save(network: nn.Module, example: Array, provenance: Provenance, folder: Path) -> None:
+    """A network in eval mode -> `model.pt` in ``folder``: traced on the CPU, frozen, with its provenance.
 
-    Methods that the network lists in ``exported`` are scripted in either mode, so they can be called in the file too.
+    Methods that the network lists in ``exported`` are scripted, so they can be called in the file too.
 
     Frozen modules hold their weights as constants, which move only while loading
     (``torch.jit.load(path, map_location=...)``, as libtorch's backend does), not by ``.to``.
 
     Raises:
-        ConversionError: the network cannot be traced or scripted.
+        ConversionError: the network cannot be traced.
         OSError: the disk is full.
     """
     also: tuple[str, ...] = getattr(network, "exported", ())
     archive = io.BytesIO()
     try:
         with exported.quiet(), torch.inference_mode():
-            if mode == "trace":
-                module = torch.jit.trace(network, (torch.from_numpy(example),), check_trace=False)  # type: ignore[no-untyped-call]
-            else:
-                module = torch.jit.script(network)
+            module = torch.jit.trace(network, (torch.from_numpy(example),), check_trace=False)  # type: ignore[no-untyped-call]
             module = torch.jit.freeze(module, preserved_attrs=list(also))
             # Into memory, because on a full disk torch would end the process
             torch.jit.save(module, archive, _extra_files={PROVENANCE: json.dumps(provenance)})
     except (RuntimeError, TypeError, torch.jit.frontend.FrontendError) as error:
-        raise ConversionError(f"cannot {mode} {type(network).__name__}: {error}") from error
+        raise ConversionError(f"cannot trace {type(network).__name__}: {error}") from error
     (folder / TORCHSCRIPT).write_bytes(archive.getbuffer())
 
 
-def run(folder: Path, inputs: Sequence[NDArray[Any]]) -> list[tuple[NDArray[Any], ...]]:
+def run(folder: Path, inputs: Sequence[Array]) -> list[Array]:
     """Run the saved `model.pt` on each of the inputs, on the CPU."""
     with exported.quiet():
         network = load_torchscript(folder / TORCHSCRIPT)
@@ -82,16 +78,15 @@ def run(folder: Path, inputs: Sequence[NDArray[Any]]) -> list[tuple[NDArray[Any]
             raise ConversionError(f"{folder / TORCHSCRIPT}: {error}") from error
 
 
-def answers(network: nn.Module, inputs: Sequence[NDArray[Any]]) -> list[tuple[NDArray[Any], ...]]:
+def answers(network: nn.Module, inputs: Sequence[Array]) -> list[Array]:
     """Run a network in eval mode, eager or TorchScript, on each of the inputs."""
     with torch.inference_mode():
-        found = [network(torch.from_numpy(array)) for array in inputs]
-    return [tuple(each.numpy() for each in (answer if isinstance(answer, tuple) else (answer,))) for answer in found]
+        return [network(torch.from_numpy(array)).numpy() for array in inputs]
 
 
-def current_provenance(weights: Path | None, mode: str) -> Provenance:
+def current_provenance(weights: Path) -> Provenance:
     sources = (Path(plate_nets.networks.__path__[0]), Path(__file__))
-    return provenance_of(weights, sources, mode=mode, torch=str(torch.__version__))
+    return provenance_of(weights, sources, torch=str(torch.__version__))
 
 
 def saved_provenance(folder: Path) -> Provenance:

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from plate_nets.common.errors import ContractError, MissingExtra, PlateError, SwapError
-from plate_nets.networks.conversion.conversion import Comparison, Mode, convert, torch_installed
+from plate_nets.networks.conversion.conversion import Comparison, convert, torch_installed
 from plate_nets.networks.conversion.table import conversions
 from plate_nets.networks.registry import NETWORKS
 from plate_nets.networks.runtimes.networks import TORCHSCRIPT, load_converted, network_folder, released
@@ -55,7 +55,7 @@ def prepare(network: str, weights: Path, repository: Path) -> Iterator[Prepared]
     with scratch_folder(folder) as temporary:
         built = released(temporary, model)
         shutil.copytree(served, built, ignore=shutil.ignore_patterns("__pycache__"))
-        comparisons = convert(replace(conversions(scheme)[network], weights=weights), Mode.TRACE, temporary)
+        comparisons = convert(replace(conversions(scheme)[network], weights=weights), temporary)
         models = {each.model.name for each in NETWORKS.values()}
         folders = {name: repository / name / str(latest(repository / name)) for name in models}
         detection = DetectionSettings(detail=detail_of(network))

@@ -20,7 +20,7 @@ def test_every_network_is_run_by_a_model_and_has_committed_weights() -> None:
 @pytest.mark.parametrize("name", NETWORKS)
 @pytest.mark.filterwarnings("ignore:.*torch.jit.*:DeprecationWarning")
 def test_a_network_takes_the_input_in_the_registry_and_can_be_scripted(name: str) -> None:
-    """`python -m converters --mode script` and `python -m benchmarks --networks` need the script."""
+    """`python -m benchmarks --networks` needs the script."""
     import torch
 
     dims, network = NETWORKS[name].dims, NETWORKS[name].load(main_scheme())

@@ -104,7 +104,7 @@ def test_weights_with_a_head_for_vehicles_find_them_in_the_same_pass(
     randomize(module)
     save_weights(module, tmp_path / "yolo.safetensors", {})
     openvino_ir.save(openvino_ir.build(yolov5, tmp_path / "yolo.safetensors"), {}, tmp_path)
-    torchscript_file.save(module, np.zeros((1, 3, 64, 64), np.float32), "trace", {}, tmp_path)
+    torchscript_file.save(module, np.zeros((1, 3, 64, 64), np.float32), {}, tmp_path)
     eager, scripted = TorchDetector(module), TorchDetector(load_torchscript(tmp_path / TORCHSCRIPT))
     network = OpenVINODetector(tmp_path / IR, 1, "float32")
     rows = network(pictures)
