@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.progress import Progress
@@ -36,14 +35,13 @@ def evaluate_video(
     with needs("evaluate", "--video"):
         from plate_nets.evaluation.clips import at_rate, count_frames, find_clips, read_clip
         from plate_nets.evaluation.evidence import evidence_path, stored_or_read
-        from plate_nets.evaluation.video import VideoOutcome, fused_shares, judge
+        from plate_nets.evaluation.video import VideoOutcome, judge
         from plate_nets.evaluation.video_report import print_video, video_figures
     scheme, reader = joined(schemes), LocalReader(scheme=schemes, runtime=runtime)
     console = Console(stderr=str(json_file) == "-")
     outcomes = {name: VideoOutcome() for name in map(str.strip, rates.split(","))}
     speeds = {name: _rate(name) for name in outcomes}
     clips = find_clips(video, truth)
-    read = []
     with Progress(console=Console(stderr=True), transient=True) as progress:
         for clip in clips:
             taken = read_clip(clip.path, reader, list(speeds.values()))
@@ -52,12 +50,10 @@ def evaluate_video(
             frames = stored_or_read(path, watched)
             if not frames:
                 raise InputError(f"{clip.path}: expected frames, got none")
-            read.append((clip, frames))
             for name, outcome in outcomes.items():
                 judge(clip, frames, at_rate(frames, speeds[name]), scheme, outcome)
-    values: dict[str, Any] = video_figures(
-        {f"{name} frames/s" if name != "all" else "all frames": outcome for name, outcome in outcomes.items()},
-        fused_shares(read, scheme),
+    values = video_figures(
+        {f"{name} frames/s" if name != "all" else "all frames": outcome for name, outcome in outcomes.items()}
     )
     print_video(console, values)
     write_figures(json_file, values)

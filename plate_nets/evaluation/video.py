@@ -1,7 +1,7 @@
-"""Judges events, tracks and fused frames of clips: against the truth, and against single frames."""
+"""Judges events and tracks of clips against the truth."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plate_nets.cameras.cars import CarEvents
-from plate_nets.cameras.fusion import Fusion, FusionSettings, View, view
 from plate_nets.cameras.plate_events import Camera
 from plate_nets.cameras.stay import CarSettings
 from plate_nets.countries import PlateScheme
@@ -20,7 +19,7 @@ from plate_nets.evaluation.evidence import ReadFrame
 from plate_nets.evaluation.video_truth import TrueFrame, TruePlate
 from plate_nets.events.event import Heading, PlateEvent
 from plate_nets.recognition.overlap import iou
-from plate_nets.types import Box, Plate
+from plate_nets.types import Box
 
 LEAST_HEIGHT = 12.0
 """px; plates below it are unreadable (`training.synthesis.camera`), and no system is expected to read them."""
@@ -31,9 +30,6 @@ _GROWN = 1.25
 """Factor by which a true plate must grow or shrink from first to last sight for its heading to be certain."""
 LEAST_IOU = 0.3
 """Minimum overlap with the true box for a box to belong to this plate."""
-_BANDS: Sequence[tuple[float, float]] = ((12, 18), (18, 1000))
-"""px; ranges of heights in which frames are drawn, so many times as follows."""
-_DRAWS = 20
 
 
 @dataclass(frozen=True)
@@ -177,70 +173,6 @@ def _headings(clip: Clip) -> dict[str, Heading]:
     }
 
 
-@dataclass(frozen=True)
-class FusedShare:
-    """The share of draws of a number of frames from a track that each method reads exactly.
-
-    ``reported``: the share with a fused text sure enough for an event; ``wrong``: the share of wrong texts among these.
-    """
-
-    heights: str
-    frames: int
-    draws: int
-    exact: dict[str, float]
-    reported: float
-    wrong: float
-
-
-def fused_shares(
-    clips: Sequence[tuple[Clip, Sequence[ReadFrame]]],
-    scheme: PlateScheme,
-    counts: Sequence[int] = (1, 3, 5, 10),
-) -> list[FusedShare]:
-    """Draw random frames of each car, by plate height -> how often the best frame, a vote and the fusion are right.
-
-    A car counts in a row if it has enough readings in that band.
-    """
-    rng = np.random.default_rng(0)
-    rows = []
-    for low, high in _BANDS:
-        sightings = [each for clip, frames in clips for each in _sightings(clip, frames, low, high)]
-        views = {id(plate): _view(plate, scheme) for _, plates in sightings for plate in plates}
-        for count in counts:
-            hits: Counter[str] = Counter()
-            reported = wrong = 0
-            usable = [(text, plates) for text, plates in sightings if len(plates) >= count]
-            for text, plates in usable:
-                for _ in range(_DRAWS):
-                    chosen = [plates[index] for index in rng.choice(len(plates), count, replace=False)]
-                    hits.update(method for method, read in _SINGLE.items() if read(chosen) == text)
-                    fusion = Fusion(scheme)
-                    for plate in chosen:
-                        fusion.add(views[id(plate)])
-                    verdict = fusion.verdict
-                    hits[_FUSED] += verdict.text == text
-                    reported += verdict.sure
-                    wrong += verdict.sure and verdict.text != text
-            if total := _DRAWS * len(usable):
-                name = f"{low:g} to {high:g} px" if high < 1000 else f"from {low:g} px"
-                exact = {method: hits[method] / total for method in (*_SINGLE, _FUSED)}
-                rows.append(FusedShare(name, count, total, exact, reported / total, wrong / max(1, reported)))
-    return rows
-
-
-def _view(plate: Plate, scheme: PlateScheme) -> View:
-    assert plate.logits is not None, "_sightings leaves out plates without evidence"
-    return view(plate.logits, scheme, FusionSettings.beam_width, plate.box, plate.reading.scheme)
-
-
-_SINGLE: dict[str, Callable[[Sequence[Plate]], str]] = {
-    "best confidence": lambda plates: max(plates, key=lambda plate: plate.reading.confidence).reading.best,
-    "majority": lambda plates: Counter(plate.reading.best for plate in plates).most_common(1)[0][0],
-}
-"""Methods that choose one of the frames' own readings."""
-_FUSED = "fused"
-
-
 def _readable(plate: TruePlate) -> bool:
     return plate.visible >= LEAST_VISIBLE and plate.height >= LEAST_HEIGHT
 
@@ -293,14 +225,3 @@ def _tracks(
         distances = np.where(overlaps >= LEAST_IOU, 1 - overlaps, np.nan)
         accumulator.update([plate.car for plate in expected], [car for car, _ in given], distances)
     return accumulator
-
-
-def _sightings(clip: Clip, frames: Sequence[ReadFrame], low: float, high: float) -> Iterator[tuple[str, list[Plate]]]:
-    """Each car of a clip: its text, and its plates of a height in this range, except those cut by the edge."""
-    found: defaultdict[str, list[Plate]] = defaultdict(list)
-    for frame, true in zip(frames, clip.truth, strict=False):
-        for plate in frame.plates:
-            at = None if plate.logits is None else _plate_at(plate.box, true)
-            if at and at.visible >= LEAST_VISIBLE and low <= at.height < high:
-                found[at.text].append(plate)
-    yield from found.items()

@@ -11,18 +11,15 @@ from plate_nets.cameras.fusion import FusionSettings
 from plate_nets.evaluation.event_scores import BANDS, event_reliability, gate_costs, right_by_height
 from plate_nets.evaluation.reading_metrics import Share
 from plate_nets.evaluation.report import figure_table
-from plate_nets.evaluation.video import FusedShare, VideoOutcome
+from plate_nets.evaluation.video import VideoOutcome
 
 _TABLES = ("wrong_texts", "gates", "reliability", "heights")
 _SCORE = 0.9
 
 
-def video_figures(outcomes: Mapping[str, VideoOutcome], fused: Sequence[FusedShare]) -> dict[str, Any]:
-    """Outcomes by frames per second, and shares of fused frames -> the figures, JSON-ready."""
-    return {
-        "rates": {rate: _figures(outcome) for rate, outcome in outcomes.items()},
-        "fusion": [asdict(row) for row in fused],
-    }
+def video_figures(outcomes: Mapping[str, VideoOutcome]) -> dict[str, Any]:
+    """Outcomes by frames per second -> the figures, JSON-ready."""
+    return {"rates": {rate: _figures(outcome) for rate, outcome in outcomes.items()}}
 
 
 def print_video(console: Console, values: Mapping[str, Any]) -> None:
@@ -37,15 +34,6 @@ def print_video(console: Console, values: Mapping[str, Any]) -> None:
             console.print(f"{rate}: wrong: {text}", soft_wrap=True)
     for rate, row in values["rates"].items():
         _print_scores(console, rate, row)
-    if values["fusion"]:
-        methods = values["fusion"][0]["exact"]
-        title = "share read exactly from some frames of a car; share reported, and share of these that is wrong"
-        table = figure_table("plate height", "frames", "draws", *methods, "reported", "wrong", title=title)
-        for row in values["fusion"]:
-            shares = (f"{row['exact'][method]:.3f}" for method in methods)
-            reported = (f"{row[name]:.3f}" for name in ("reported", "wrong"))
-            table.add_row(row["heights"], str(row["frames"]), str(row["draws"]), *shares, *reported)
-        console.print(table)
 
 
 def _figures(outcome: VideoOutcome) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from plate_nets.common.errors import DatasetError
 from plate_nets.countries import main_scheme
 from plate_nets.evaluation.clips import Clip, at_rate, count_frames, find_clips, read_clip
 from plate_nets.evaluation.evidence import ReadFrame
-from plate_nets.evaluation.video import VideoOutcome, fused_shares, judge
+from plate_nets.evaluation.video import VideoOutcome, judge
 from plate_nets.evaluation.video_truth import TrueFrame, TruePlate, load_truth
 from plate_nets.types import Frame, Plate
 from tests.unit.cameras.traffic import plate
@@ -139,25 +139,6 @@ def test_a_slower_reader_takes_the_next_frame_when_it_is_free() -> None:
     assert at_rate(frames, 5) == list(range(0, 50, 5))
     jumping = [ReadFrame(time, ()) for time in (0.0, 0.1, 3.0, 3.1, 3.2, 3.3)]
     assert at_rate(jumping, 5) == [0, 2, 4]
-
-
-def test_fusing_frames_reads_what_single_frames_do_not() -> None:
-    doubts = [{1: ("7", 9.4)}, {3: ("8", 9.4)}, {6: ("1", 9.4)}, {}, {7: ("1", 9.4)}, {4: ("K", 9.4)}]
-    shown = [[plate(ONE, 100 + 20 * index, height=15, doubts=doubts[index % 6])] for index in range(24)]
-    rows = fused_shares([clip_of(shown, [ONE])], RUSSIA, counts=(1, 5))
-    assert [(row.heights, row.frames, row.draws) for row in rows] == [("12 to 18 px", 1, 20), ("12 to 18 px", 5, 20)]
-    single, five = (row.exact for row in rows)
-    assert single["fused"] < 0.5 and five["fused"] == 1.0
-    assert rows[0].reported < 0.5 < 0.9 <= rows[1].reported and rows[1].wrong == 0.0
-
-
-def test_plates_cut_by_the_edge_are_not_fused() -> None:
-    """They have no evidence."""
-    shown = [[plate(ONE, 100 + 20 * index, height=15)] for index in range(6)]
-    shown[0] = [replace(shown[0][0], logits=None)]
-    (row,) = fused_shares([clip_of(shown, [ONE])], RUSSIA, counts=(5,))
-    assert row.exact["fused"] == 1.0
-    assert fused_shares([clip_of(shown, [ONE])], RUSSIA, counts=(6,)) == []
 
 
 def test_a_folder_holds_clips_with_truth_beside_them_or_labels(tmp_path: Path) -> None:
