@@ -57,11 +57,7 @@ def evaluate(
     ] = "openvino",
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first faulty label or picture.")] = False,
     degrade: Annotated[
-        bool,
-        typer.Option("--degrade", help="Read each plate again as a distant, coarsely coded, blurred or dark one."),
-    ] = False,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="With --degrade: only two JPEG qualities and six heights.")
+        bool, typer.Option("--degrade", help="Read each plate again as a distant one: six heights, two JPEG qualities.")
     ] = False,
     video: Annotated[
         Path | None, typer.Option(help="Evaluate a clip, or a folder of clips with their truth, instead of photos.")
@@ -106,7 +102,7 @@ def evaluate(
     every_text = DecodingSettings(sure=0.0)
     if degrade:
         reader = LocalReader(scheme=schemes, runtime=runtime, decoding=every_text)
-        report_degraded(labelled, reader, sure, quick, json_file, curves)
+        report_degraded(labelled, reader, sure, json_file, curves)
         return
     free_pictures = pictures_below(plate_free) if plate_free else []
     settings = DetectionSettings()

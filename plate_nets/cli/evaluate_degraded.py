@@ -1,4 +1,4 @@
-"""`plates evaluate --degrade`: how well distant, strongly compressed, blurred or dark plates are read."""
+"""`plates evaluate --degrade`: how well distant and strongly compressed plates are read."""
 
 from pathlib import Path
 
@@ -7,13 +7,7 @@ from rich.progress import track
 
 from plate_nets.cli.output import write_figures
 from plate_nets.evaluation.dataset import Dataset
-from plate_nets.evaluation.degradation import (
-    DEGRADATIONS,
-    HEIGHTS,
-    QUICK,
-    QUICK_HEIGHTS,
-    evaluate_degraded,
-)
+from plate_nets.evaluation.degradation import evaluate_degraded
 from plate_nets.evaluation.degradation_report import (
     degradation_figures,
     gate_figures,
@@ -25,7 +19,7 @@ from plate_nets.recognition.local import LocalReader
 
 
 def report_degraded(
-    labelled: Dataset, reader: LocalReader, sure: float, quick: bool, json_file: Path | None, curves: Path | None
+    labelled: Dataset, reader: LocalReader, sure: float, json_file: Path | None, curves: Path | None
 ) -> None:
     """Read every labelled plate of a folder in every cell; print the tables, and write the figures and the plot.
 
@@ -33,8 +27,7 @@ def report_degraded(
     """
     console = Console(stderr=str(json_file) == "-")
     photos = track(list(labelled.photos()), "degrading and reading", console=Console(stderr=True), transient=True)
-    heights, degradations = (QUICK_HEIGHTS, QUICK) if quick else (HEIGHTS, tuple(DEGRADATIONS))
-    cells = evaluate_degraded(photos, reader.cut, reader.read_crops, heights, degradations)
+    cells = evaluate_degraded(photos, reader.cut, reader.read_crops)
     gates = gate_figures(cells)
     for cell in cells:
         cell.plates = withdraw_unsure(cell.plates, sure)

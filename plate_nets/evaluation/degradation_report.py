@@ -21,7 +21,7 @@ def degradation_figures(cells: Sequence[Cell]) -> dict[str, Any]:
     the sure ones over all cells with at least `ENOUGH` of them; None without such a cell."""
     rows: list[dict[str, Any]] = [
         {
-            "degradation": cell.degradation,
+            "quality": cell.quality,
             "height": cell.height,
             "plates": cell.coverage.count,
             "sure": cell.right_of_sure.count,
@@ -35,20 +35,20 @@ def degradation_figures(cells: Sequence[Cell]) -> dict[str, Any]:
 
 
 def gate_figures(cells: Sequence[Cell]) -> list[dict[str, Any]]:
-    """Cells with all texts -> for each degradation and each minimum confidence in `GATES`, JSON-ready: the shares of
+    """Cells with all texts -> for each quality and each minimum confidence in `GATES`, JSON-ready: the shares of
     all plates, of any height, that get a wrong text or none."""
-    plates: dict[str, list[ReadPlate]] = {}
+    plates: dict[int, list[ReadPlate]] = {}
     for cell in cells:
-        plates.setdefault(cell.degradation, []).extend(cell.plates)
+        plates.setdefault(cell.quality, []).extend(cell.plates)
     return [
-        {"degradation": name, "least_confidence": gate, "wrong": wrong, "without_text": without}
-        for name, each in plates.items()
+        {"quality": quality, "least_confidence": gate, "wrong": wrong, "without_text": without}
+        for quality, each in plates.items()
         for gate, wrong, without in threshold_trade(each, GATES)
     ]
 
 
 def print_degradation(console: Console, values: Mapping[str, Any]) -> None:
-    """Print figures of `degradation_figures` as a table, one row per degradation and one column per height; those of
+    """Print figures of `degradation_figures` as a table, one row per quality and one column per height; those of
     `gate_figures` in ``gates`` as another one."""
     heights = list(dict.fromkeys(row["height"] for row in values["cells"]))
     table = figure_table(
@@ -57,8 +57,8 @@ def print_degradation(console: Console, values: Mapping[str, Any]) -> None:
         title="right texts among the sure ones (right texts among all plates)",
         caption=f"only in brackets: fewer than {ENOUGH} sure texts",
     )
-    for name in dict.fromkeys(row["degradation"] for row in values["cells"]):
-        table.add_row(name, *(_cell(row) for row in values["cells"] if row["degradation"] == name))
+    for quality in dict.fromkeys(row["quality"] for row in values["cells"]):
+        table.add_row(f"JPEG {quality}", *(_cell(row) for row in values["cells"] if row["quality"] == quality))
     console.print(table)
     if values["worst"] is not None:
         console.print(f"worst cell: {values['worst']:.3f} of the sure texts are right")
@@ -68,9 +68,10 @@ def print_degradation(console: Console, values: Mapping[str, Any]) -> None:
         title="cost of a threshold, per 1,000 plates",
         caption="wrong texts / plates without a text, all heights",
     )
-    for name in dict.fromkeys(row["degradation"] for row in values["gates"]):
-        rows = (row for row in values["gates"] if row["degradation"] == name)
-        table.add_row(name, *(f"{1000 * row['wrong']:.0f} / {1000 * row['without_text']:.0f}" for row in rows))
+    for quality in dict.fromkeys(row["quality"] for row in values["gates"]):
+        rows = (row for row in values["gates"] if row["quality"] == quality)
+        costs = (f"{1000 * row['wrong']:.0f} / {1000 * row['without_text']:.0f}" for row in rows)
+        table.add_row(f"JPEG {quality}", *costs)
     console.print(table)
 
 
@@ -85,11 +86,12 @@ def save_degradation(path: Path, cells: Sequence[Cell]) -> None:
 
     figure = Figure(figsize=(16, 4.6), layout="constrained")
     right, coverage, diagram = figure.subplots(1, 3)
-    for name in dict.fromkeys(cell.degradation for cell in cells):
-        row = [cell for cell in cells if cell.degradation == name]
+    for quality in dict.fromkeys(cell.quality for cell in cells):
+        row = [cell for cell in cells if cell.quality == quality]
         judged = [cell for cell in row if cell.right_of_sure.count >= ENOUGH]
         right.plot([cell.height for cell in judged], [cell.right_of_sure.value for cell in judged], marker=".")
-        coverage.plot([cell.height for cell in row], [cell.coverage.value for cell in row], marker=".", label=name)
+        shares = [cell.coverage.value for cell in row]
+        coverage.plot([cell.height for cell in row], shares, marker=".", label=f"JPEG {quality}")
     right.axhline(0.99, linewidth=0.7, color="grey")
     right.set(xlabel="plate height, px", ylabel="right texts among the sure ones")
     coverage.set(xlabel="plate height, px", ylabel="right texts among all plates", ylim=(-0.02, 1.02))
