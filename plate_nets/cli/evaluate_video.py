@@ -10,7 +10,6 @@ from plate_nets.cli.output import write_figures
 from plate_nets.common.errors import InputError
 from plate_nets.common.extras import needs
 from plate_nets.countries import PlateScheme, joined
-from plate_nets.networks.runtimes.networks import Runtime
 
 RATES = "all,5"
 """Default frames per second to evaluate."""
@@ -21,7 +20,6 @@ def evaluate_video(
     truth: Path | None,
     rates: str,
     schemes: Sequence[PlateScheme],
-    runtime: Runtime,
     json_file: Path | None,
     evidence: Path | None,
 ) -> None:
@@ -37,7 +35,7 @@ def evaluate_video(
         from plate_nets.evaluation.evidence import evidence_path, stored_or_read
         from plate_nets.evaluation.video import VideoOutcome, judge
         from plate_nets.evaluation.video_report import print_video, video_figures
-    scheme, reader = joined(schemes), LocalReader(scheme=schemes, runtime=runtime)
+    scheme, reader = joined(schemes), LocalReader(scheme=schemes)
     console = Console(stderr=str(json_file) == "-")
     outcomes = {name: VideoOutcome() for name in map(str.strip, rates.split(","))}
     speeds = {name: _rate(name) for name in outcomes}

@@ -186,7 +186,7 @@ class LocalReader:
                     load_eager,  # imported only here: torch takes 200 MB and seconds
                 )
 
-            return load_eager(self.schemes, detector=self.detection.network)
+            return load_eager(self.schemes, self.detection.network)
         readers = {reader_of(scheme).name for scheme in self.schemes}
         return load_converted(self._versions, threads=self.threads, readers=readers, detector=self.detection.network)
 

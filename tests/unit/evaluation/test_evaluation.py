@@ -2,7 +2,6 @@
 
 import io
 import json
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -33,7 +32,6 @@ from plate_nets.recognition.geometry import crop_plates
 from plate_nets.recognition.rectification import box_quads
 from plate_nets.types import Box, Boxes, Crops, Frame, Plate, PlateCrops, Reading
 from tests.disk import SmallDisk
-from tests.paths import ROOT
 
 RUSSIA = main_scheme()
 
@@ -213,17 +211,13 @@ def test_a_sheet_of_errors_is_written(tmp_path: Path) -> None:
     [
         ("given", ()),
         ("detected", ()),
-        ("detected", ("--runtime", "torch", "--scheme", "latin", "--sure", "0.8")),
-        ("given", ("--networks", "{folder}/reader", "--margin", "0.2", "--long-side", "320")),
+        ("detected", ("--scheme", "latin", "--sure", "0.8")),
     ],
 )
 def test_command(folder: Path, boxes: str, options: tuple[str, ...]) -> None:
     path = folder / "figures.json"
     arguments = ["evaluate", str(folder), "--boxes", boxes, "--json", str(path), "--worst", str(folder / "worst")]
-    (folder / "reader").mkdir()
-    for name in ("stn", "lprnet"):
-        shutil.copyfile(ROOT / "model_repository" / name / "1" / "model.pt", folder / "reader" / f"{name}.pt")
-    result = CliRunner().invoke(app, [*arguments, *(each.format(folder=folder) for each in options)])
+    result = CliRunner().invoke(app, [*arguments, *options])
     assert result.exit_code == 0, result.output
     values = json.loads(path.read_text())
     assert values["plates"] == 1
