@@ -289,9 +289,7 @@ def event_of(tracked: Tracked, plate: Plate, scheme: PlateScheme) -> PlateEvent:
     digest = hashlib.sha256(tracked.id.encode()).digest()
     corners = tuple(zip(plate.corners[::2], plate.corners[1::2], strict=True)) or None
     return PlateEvent(
-        stage="final",
         id=str(ULID.from_bytes(int(tracked.first_seen * 1000).to_bytes(6) + digest[:10])),
-        revision=1,
         camera_id=tracked.camera,
         timestamp=datetime.fromtimestamp(tracked.taken).astimezone(),
         first_seen=datetime.fromtimestamp(tracked.first_seen, UTC),
@@ -308,7 +306,6 @@ def event_of(tracked: Tracked, plate: Plate, scheme: PlateScheme) -> PlateEvent:
         box=plate.box,
         corners=corners,
         frames=Frames(1, 1, 1),
-        speed=0.0,
         dwell_sec=max(0.0, tracked.last_seen - tracked.first_seen),
         vehicle=plate.vehicle,
         country=Judged(reading.country, reading.country_confidence) if reading.country else None,

@@ -113,9 +113,7 @@ class PlateEvents:
         """A final event without a reading; it has only the parts that all events have. Times are Unix seconds."""
         camera = self._camera
         return PlateEvent(
-            stage="final",
             id=id,
-            revision=1,
             camera_id=camera.id,
             source_url=camera.source_url,
             clock=camera.clock,
@@ -133,6 +131,5 @@ class PlateEvents:
             plate_type="",
             box=box,
             frames=frames,
-            speed=0.0,
             dwell_sec=last_seen - first_seen,
         )

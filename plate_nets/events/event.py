@@ -119,10 +119,10 @@ class Images:
 class PlateEvent:
     """A car in front of a camera, as known at one stage. Box and corners are in pixels of the frame at `timestamp`."""
 
-    stage: Stage
+    stage: Stage = "final"
     id: str
     """ULID of the car, shared by all its records."""
-    revision: int
+    revision: int = 1
     """1 for the first record of the id, then counted up. Together with the id it identifies repeated deliveries."""
     supersedes: str | None = None
     """The id of a record that this one replaces, when two tracks turned out to be one car."""
@@ -159,7 +159,7 @@ class PlateEvent:
     """Direction of travel in the picture, degrees counterclockwise from rightwards, 0..360: 90 is up; None at rest."""
     heading: Heading | None = None
     """From the plate's growing or shrinking; None if it does neither."""
-    speed: float
+    speed: float = 0.0
     """Mean, in plate widths per second."""
     crossings: tuple[Crossing, ...] = ()
     is_parked: bool = False

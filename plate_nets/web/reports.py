@@ -76,9 +76,7 @@ def event_of(
     box = Box(*own.box) if own else Box(0.0, 0.0, 0.0, 0.0)
     corners = tuple(zip(own.corners[::2], own.corners[1::2], strict=True)) if own else None
     return PlateEvent(
-        stage="final",
         id=str(ULID.from_bytes(max(0, int(report.taken.timestamp() * 1000)).to_bytes(6) + digest[:10])),
-        revision=1,
         camera_id=camera,
         timestamp=timestamp,
         first_seen=utc,
@@ -95,7 +93,6 @@ def event_of(
         box=box,
         corners=corners,
         frames=Frames(1, 1, 1),
-        speed=0.0,
         dwell_sec=0.0,
         watch=matches_of_text(lists, text, score, camera, timestamp),
         source=report.source,
