@@ -33,7 +33,6 @@ from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.reader import Reader
 from plate_nets.types import Frame, Plate
 from tests.clips import SMALL, passing, still, write_clip
-from tests.frames import compose
 from tests.rtsp import RtspCamera
 from training.command import errors_in_one_line
 
@@ -68,7 +67,7 @@ def main(
     only: Annotated[
         str | None,
         typer.Option(
-            help="Measure only this: overload, idle, two (cameras), restarts, traffic, (two) streams or deinterlace."
+            help="Measure only this: overload, two (cameras), restarts, traffic, (two) streams or deinterlace."
         ),
     ] = None,
     clips: Annotated[
@@ -83,10 +82,11 @@ def main(
         ),
     ] = None,
 ) -> None:
-    """Measure what cameras cost, and how long a lost one takes to come back. Prints a line of JSON per measurement."""
+    """Measure what cameras cost, and how long a lost one takes to come back.
+
+    Prints a line of JSON per measurement, and of traffic a table on standard error."""
     measures: dict[str, Callable[[Path], Iterable[dict[str, Any]]]] = {
         "overload": lambda folder: [overload(folder, seconds)],
-        "idle": lambda folder: [idle(folder, seconds)],
         "two": lambda folder: [two_cameras(folder, seconds)],
         "restarts": lambda folder: [lost_and_found(folder, restarts)],
         "traffic": lambda folder: traffic(folder, clips, peers),
@@ -125,26 +125,6 @@ def overload(folder: Path, seconds: float) -> dict[str, Any]:
         "frames": len(ages),
         "dropped": dropped,
         "memory_growth_mb": round((memory[-1] - memory[settled]) / 2**20, 1),
-    }
-
-
-def idle(folder: Path, seconds: float) -> dict[str, Any]:
-    """A 1080p camera at 25 frames per second without motion: its share of a core."""
-    noisy = [compose(*_FULL_HD, seed=seed) for seed in range(5)]
-    count = round((seconds + 15) * _RATE)
-    clip = write_clip(folder / "idle.mkv", itertools.islice(itertools.cycle(noisy), count), fps=_RATE)
-    camera = RtspCamera(clip)
-    shares: list[float] = []
-    try:
-        settings = CameraSettings(camera.url(), id="camera")
-        (status,) = _watch(LocalReader(threads=1), [settings], seconds, cpu=shares)
-    finally:
-        camera.kill()
-    return {
-        "cpu_share_of_a_core": round(shares[0], 3),
-        "read_fps": round(status.read_fps, 1),
-        "unmoved_share": round(status.unmoved / status.analysed, 2),
-        "mbit_per_s": round(clip.stat().st_size * 8 / 1e6 / (count / _RATE), 1),
     }
 
 

@@ -1,17 +1,24 @@
-"""What a frame of constant traffic costs in CPU time, stage by stage, and whether the events of clips are right.
+"""How many cameras with 10 frames a second a core carries, what a frame of constant traffic costs stage by stage, and
+whether the events of clips are right.
 
 Beside it, on the same frames, the public detector and reader that a user would take instead.
 """
 
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from benchmarks.measures.public_pair import load_pair
+import numpy as np
+from rich.console import Console
+
+from benchmarks.measures.public_pair import PublicPair, load_pair
+from benchmarks.report.tables import Table
+from benchmarks.two_streams import Encoder
 from plate_nets.cameras.analysis import AnalysedFrame
 from plate_nets.cameras.settings import CameraSettings, WatcherSettings
 from plate_nets.cameras.stay import CarSettings
@@ -23,7 +30,8 @@ from plate_nets.recognition.health import check_health
 from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.reader import Focus
 from plate_nets.types import Frame, Plate, Scene
-from training.synthesis.drive_by_set import write_drive_by_set
+from training.synthesis.drive_by import DriveBySettings, film, write_drive_by
+from training.synthesis.drive_by_set import draw_settings
 
 _STAGES = {
     "detector": ("letterbox", "network", "select"),
@@ -35,41 +43,101 @@ _DECODE, _TO_BGR, _TRACKING = "decode", "to_bgr", "tracking"
 _START = datetime.fromtimestamp(0, UTC)
 """When each clip begins, so that times are seconds of the clip, as in its truth."""
 _CLIPS, _CARS, _SEED = 2, 8, 501
+_SIZE, _RATE = (1920, 1080), 10
+_QUIET, _SETTLED = 30, 5
+"""Seconds of the clip in which nothing moves, and those at its beginning that do not count: the motion gate learns."""
+_OURS, _PAIR = {True: "ours, thorough", False: "ours"}, "public pair"
+_TRUTH = ("cars", "right", "wrong")
+_BUSY = {"quiet": 0.0, "a tenth": 0.1, "constant": 1.0}
+"""The share of the time in which there is traffic."""
 
 
 def traffic(folder: Path, clips: Path | None, peers: Path | None) -> Iterator[dict[str, Any]]:
     """Clips with a truth, by default drive-bys that are drawn into a folder -> figures of each clip and of all,
-    with every plate read in every frame and without, and of the public pair in the folder ``peers``."""
+    with every plate read in every frame and without, and of the public pair in the folder ``peers``. A table of those
+    of all is printed, too."""
     if clips is None:
         clips = folder / "drive_by"
-        for _ in write_drive_by_set(clips, load_scheme(MAIN_SCHEME), "good", _CLIPS, _SEED, _CARS):
-            pass
+        _write_drive_bys(clips)
     reader = LocalReader(threads=1)
     check_health(reader)  # loads the networks
     pair, of_pair = load_pair(peers) if peers else None, _PairFigures()
-    together = {thorough: _Figures() for thorough in (True, False)}
+    quiet = _write_quiet(folder / "quiet.mp4")
+    together = {thorough: _Figures() for thorough in _OURS}
     for clip in find_clips(clips, None):
         for thorough, of_all in together.items():
             clocked, own = _ClockedReader(reader), _Figures()
             reported = _watch(clip, clocked, thorough)
             for figures in (own, of_all):
                 figures.add(clip, reported, clocked)
-            yield {"clip": clip.path.name, "thorough": thorough, **own.to_dict()}
+            yield {"clip": clip.path.name, "reader": _OURS[thorough], **own.to_dict()}
         if pair:
             alone = _PairFigures()
             began = time.process_time()
-            for _ in Watcher(pair, *_settings(clip, pair.schemes, thorough=True)):
+            for _ in Watcher(pair, *_settings(clip.path, pair.schemes, thorough=True)):
                 pass
             seconds, frames, texts = time.process_time() - began, pair.frames, pair.texts()
             for each in (alone, of_pair):
                 each.add(clip, seconds, frames, texts)
-            yield {"clip": clip.path.name, "reader": "public pair", **alone.to_dict()}
-    for thorough, of_all in together.items():
-        yield {"clip": "all", "thorough": thorough, **of_all.to_dict()}
+            yield {"clip": clip.path.name, "reader": _PAIR, **alone.to_dict()}
+    summary = [
+        {"reader": _OURS[thorough], **figures.to_dict(), **_load(_quiet_cost(quiet, reader, thorough), figures.cost)}
+        for thorough, figures in together.items()
+    ]
     if pair:
-        yield {"clip": "all", "reader": "public pair", **of_pair.to_dict()}
+        load = _load(_quiet_cost(quiet, pair, thorough=True), of_pair.cost)
+        summary.append({"reader": _PAIR, **of_pair.to_dict(), **load})
+    yield from ({"clip": "all", **each} for each in summary)
     ratios = {"over_thorough": together[True].cost} | ({"over_pair": of_pair.cost} if pair else {})
     yield {"clip": "all", **{name: round(together[False].cost / cost, 3) for name, cost in ratios.items()}}
+    _table(summary).print(Console(stderr=True, width=100))
+
+
+def _table(summary: Sequence[Mapping[str, Any]]) -> Table:
+    def cells(each: Mapping[str, Any]) -> list[str]:
+        loads = (f"{seconds} ({each['cameras_a_core'][busy]})" for busy, seconds in each["cpu_s_a_second"].items())
+        return [each["reader"], *loads, *(str(each[name]) for name in _TRUTH)]
+
+    title = f"Traffic: CPU seconds a second of video with {_RATE} frames (cameras a core)"
+    return Table("cameras", title, ["reader", *_BUSY, *_TRUTH], [cells(each) for each in summary])
+
+
+def _write_drive_bys(folder: Path) -> None:
+    folder.mkdir()
+    for seed in range(_SEED, _SEED + _CLIPS):
+        settings = replace(draw_settings("good", seed, _CARS), size=_SIZE, rate=_RATE)
+        for _ in write_drive_by(folder / f"drive_{seed}.mp4", load_scheme(MAIN_SCHEME), seed, settings):
+            pass
+
+
+def _write_quiet(path: Path) -> Path:
+    """Draw an empty street with a sensor's noise, as a camera sends it."""
+    settings = DriveBySettings(size=_SIZE, rate=_RATE)
+    with Encoder(path, _SIZE[::-1], settings.bit_rate, _RATE) as video:
+        for frame, _ in film([], _QUIET, np.random.default_rng(_SEED), settings):
+            video.write(frame)
+    return path
+
+
+def _quiet_cost(clip: Path, reader: LocalReader | PublicPair, thorough: bool) -> float:
+    """CPU seconds a second of a clip in which nothing moves. Only the public pair reads each frame."""
+    camera, settings = _settings(clip, reader.schemes, thorough)
+    camera = replace(camera, motion_gate=not isinstance(reader, PublicPair))
+    clock: list[float] = []
+    for _ in Watcher(reader, camera, settings, on_frame=lambda frame: clock.append(time.process_time())):
+        pass
+    counted = clock[_SETTLED * _RATE :]
+    return (counted[-1] - counted[0]) * _RATE / (len(counted) - 1)
+
+
+def _load(quiet: float, frame: float) -> dict[str, dict[str, float]]:
+    """CPU seconds of a second without traffic, and of a frame with it -> those of a second of video, and how many such
+    cameras a core carries, by how often there is traffic."""
+    seconds = {name: (1 - busy) * quiet + busy * _RATE * frame for name, busy in _BUSY.items()}
+    return {
+        "cpu_s_a_second": {name: round(each, 3) for name, each in seconds.items()},
+        "cameras_a_core": {name: round(1 / each, 1) for name, each in seconds.items()},
+    }
 
 
 def _watch(clip: Clip, reader: "_ClockedReader", thorough: bool) -> list[TimedEvent]:
@@ -84,14 +152,14 @@ def _watch(clip: Clip, reader: "_ClockedReader", thorough: bool) -> list[TimedEv
         reported.extend(TimedEvent(event, last) for event in frame.events)
 
     began = time.process_time()
-    events = list(Watcher(reader, *_settings(clip, reader.schemes, thorough), on_frame=note))
+    events = list(Watcher(reader, *_settings(clip.path, reader.schemes, thorough), on_frame=note))
     reader.seconds[_DECODE] = time.process_time() - began - sum(reader.seconds.values())
     return reported + [TimedEvent(event, last) for event in events[len(reported) :]]
 
 
-def _settings(clip: Clip, schemes: Sequence[PlateScheme], thorough: bool) -> tuple[CameraSettings, WatcherSettings]:
+def _settings(clip: Path, schemes: Sequence[PlateScheme], thorough: bool) -> tuple[CameraSettings, WatcherSettings]:
     settings = WatcherSettings(CarSettings(unread=True), scheme=joined(schemes), thorough=thorough)
-    return CameraSettings(str(clip.path), start=_START), settings
+    return CameraSettings(str(clip), start=_START), settings
 
 
 class _PairFigures:
@@ -118,17 +186,11 @@ class _PairFigures:
         return {
             "frames": self.frames,
             "ms_a_frame": {"all": round(1000 * self.cost, 2)},
-            "cameras_a_core": _cameras(self.cost),
             "cars": self.cars,
             "right": self.right,
             "wrong": len(self.wrong_texts),
             "wrong_texts": self.wrong_texts,
         }
-
-
-def _cameras(cost: float) -> float:
-    """CPU seconds a frame -> cameras with 10 such frames a second that a core carries."""
-    return round(0.1 / cost, 1) if cost else 0.0
 
 
 class _Figures:
@@ -155,7 +217,6 @@ class _Figures:
         return {
             "frames": self.frames,
             "ms_a_frame": {name: round(1000 * value, 2) for name, value in {**times, "all": self.cost}.items()},
-            "cameras_a_core": _cameras(self.cost),
             "cars": cars.cars,
             "right": cars.exact,
             "wrong": cars.wrong,

@@ -86,8 +86,8 @@ def write_streams(folder: Path) -> None:
     end = max(drive.end for drive in drives) + 0.5
     path = folder / "drive_by.mp4"
     with ExitStack() as stack, truth_path(path).open("w", encoding="utf-8") as truth:
-        large = stack.enter_context(_Encoder(path, *_LARGE))
-        small = stack.enter_context(_Encoder(folder / _BESIDE / path.name, *_SMALL))
+        large = stack.enter_context(Encoder(path, *_LARGE, _RATE))
+        small = stack.enter_context(Encoder(folder / _BESIDE / path.name, *_SMALL, _RATE))
         for frame, true in film(drives, end, rng, settings):
             large.write(frame)
             small.write(np.asarray(cv2.resize(frame, _SMALL[0][::-1], interpolation=cv2.INTER_AREA), np.uint8))
@@ -101,18 +101,18 @@ def _watch(clip: Clip, reader: LocalReader, small: Path | None, thorough: bool) 
     return [TimedEvent(event, event.last_seen.timestamp()) for event in events]
 
 
-class _Encoder(ExitStack):
+class Encoder(ExitStack):
     """Writes H.264 as cameras do: without B-frames, and a key frame now and then."""
 
-    def __init__(self, path: Path, hw: tuple[int, int], bit_rate: int) -> None:
+    def __init__(self, path: Path, hw: tuple[int, int], bit_rate: int, rate: int) -> None:
         super().__init__()
         self._container = self.enter_context(av.open(str(path), "w"))
         options = {"preset": "veryfast", "tune": "zerolatency", "sc_threshold": "0"}
-        stream = self._container.add_stream("libx264", rate=Fraction(_RATE), options=options)
+        stream = self._container.add_stream("libx264", rate=Fraction(rate), options=options)
         assert isinstance(stream, VideoStream)
         stream.height, stream.width = hw
         stream.pix_fmt, stream.bit_rate = "yuv420p", bit_rate
-        stream.codec_context.gop_size = _KEY_FRAMES * _RATE
+        stream.codec_context.gop_size = _KEY_FRAMES * rate
         self._stream = stream
         self.callback(lambda: self._container.mux(stream.encode(None)))
 

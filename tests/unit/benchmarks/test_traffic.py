@@ -5,8 +5,10 @@ from pathlib import Path
 
 import cv2
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
+from benchmarks import traffic
 from benchmarks.cameras import main
 from benchmarks.measures.other_reader import OtherReader
 from benchmarks.measures.public_pair import PublicPair
@@ -16,18 +18,32 @@ from tests.clips import TEXT, passing, write_clip
 from tests.commands import invoke
 
 
-def test_the_cost_of_each_stage_and_the_events_are_printed(tmp_path: Path) -> None:
+def test_the_cost_of_each_stage_the_cameras_a_core_and_the_events_are_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(traffic, "_SIZE", (640, 360))
+    monkeypatch.setattr(traffic, "_QUIET", 8)
     write_clip(tmp_path / "car.mp4", passing(12), fps=8)
     (tmp_path / "labels.csv").write_text(f"file,text\ncar.mp4,{TEXT}\n")
     answer = invoke(main, "--only", "traffic", "--clips", tmp_path)
     assert answer.exit_code == 0, answer.output
     *of_clip, thorough, sparing, ratio = map(json.loads, answer.stdout.splitlines())
-    assert of_clip == [{**each, "clip": "car.mp4"} for each in (thorough, sparing)]
-    for each in (thorough, sparing):
+    for of_one, each in zip(of_clip, (thorough, sparing), strict=True):
+        assert of_one == {**{name: each[name] for name in of_one}, "clip": "car.mp4"}
+        seconds, cameras = each["cpu_s_a_second"], each["cameras_a_core"]
+        assert 0 < seconds["quiet"] < seconds["a tenth"] < seconds["constant"]
+        assert seconds["a tenth"] == pytest.approx(0.9 * seconds["quiet"] + 0.1 * seconds["constant"], abs=2e-3)
+        assert cameras["constant"] == pytest.approx(1 / seconds["constant"], rel=0.1)
         assert (each["frames"], each["cars"], each["right"], each["wrong"]) == (12, 1, 1, 0)
         assert set(each["ms_a_frame"]) == {"decode", "to_bgr", "detector", "corners", "readers", "tracking", "all"}
         assert min(each["ms_a_frame"].values()) > 0
     assert ratio["over_thorough"] > 0
+    title, columns, *rows = (line for line in answer.stderr.splitlines() if line.strip(" ─"))
+    assert "cameras a core" in title and columns.split() == [
+        "reader", "quiet", "a", "tenth", "constant", "cars", "right", "wrong",
+    ]  # fmt: skip
+    assert [row.split("  ")[1] for row in rows] == ["ours, thorough", "ours"]
+    assert all(row.split()[-3:] == ["1", "1", "0"] for row in rows)
 
 
 class Finder(OnnxDetector):
