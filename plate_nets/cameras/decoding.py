@@ -7,12 +7,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
 import av
 import av.error
+from av.codec.codec import UnknownCodecError
 from av.codec.hwaccel import HWAccel, hwdevices_available
 from av.container import InputContainer
+from av.video.codeccontext import VideoCodecContext
 from av.video.stream import VideoStream
 
 from plate_nets.cameras.address import SourceAddress
@@ -28,11 +30,13 @@ from plate_nets.recognition.images import decode_image
 from plate_nets.recognition.left_out import LeftOut
 from plate_nets.recognition.reader import FrameLimits
 
-Hardware = Literal["cuda", "vaapi"]
-"""Hardware decoders: NVDEC, and that of Intel's and AMD's graphics. PyAV decodes with no other of Linux."""
+Hardware = Literal["cuda", "vaapi", "v4l2"]
+"""Hardware decoders: NVDEC, that of Intel's and AMD's graphics, and those of small boards."""
 
 _DEVICE_FILES: dict[Hardware, str] = {"cuda": "/dev/nvidia0", "vaapi": "/dev/dri/renderD128"}
-"""A file that exists if the hardware does."""
+"""A file that exists if the hardware does. For V4L2, which is not here, FFmpeg has decoders of their own."""
+_V4L2 = "{}_v4l2m2m"
+"""FFmpeg's name of the decoder of a codec."""
 _CUT_OFF = 1.0
 """Seconds of a file's length that may be missing at its end."""
 
@@ -54,7 +58,8 @@ class DecodingSettings:
     holds. Then a second timeout begins, and the source counts as frozen only after twice the time.
     """
     hardware: bool | Hardware = True
-    """Whether to use a hardware decoder if there is one, or which; what it cannot decode is decoded in software."""
+    """Whether to use a hardware decoder if there is one, except V4L2, or which; what it cannot decode is decoded in
+    software."""
     folder_fps: float = 25.0
     """Pictures per second in a folder of pictures."""
     deinterlace: Deinterlace = "auto"
@@ -82,10 +87,11 @@ class Packet(NamedTuple):
 
 
 class Decoder:
-    def __init__(self, stream: VideoStream, settings: DecodingSettings, notice: Notice) -> None:
+    def __init__(self, stream: VideoStream, settings: DecodingSettings, notice: Notice, *, jumps: bool = False) -> None:
+        """``jumps``: whether it will be restarted, and the pictures must come with their packets."""
         self.damaged = 0
         """Pictures that were decoded after a loss, or not at all."""
-        self._context = stream.codec_context
+        self._context = _context_of(stream, settings, notice, jumps)
         self._fields = Deinterlacer(settings.deinterlace, each=settings.fields, notice=notice)
         self._shape = PixelShape(stream, settings.aspect, notice)
 
@@ -139,9 +145,9 @@ def demux(address: SourceAddress, settings: DecodingSettings, notice: Notice) ->
         SourceError: as from `decode`.
     """
     with _source_errors(address, settings), _open(address, settings) as container:
-        stream = _video_of(container, settings, notice)
+        stream = _video_of(container)
         stream.thread_type = "SLICE"  # so that a picture is ready with its packet
-        decoder = Decoder(stream, settings, notice)
+        decoder = Decoder(stream, settings, notice, jumps=True)
         seen = time.monotonic()
         for packet in container.demux():
             if packet.stream is stream and packet.pts is not None and packet.time_base is not None:
@@ -165,7 +171,7 @@ def _container(
     address: SourceAddress, settings: DecodingSettings, notice: Notice, opened: Callable[[float | None], None]
 ) -> Iterator[Decoded]:
     with _open(address, settings) as container:
-        stream = _video_of(container, settings, notice)
+        stream = _video_of(container)
         # One thread per frame is faster, but delays as many frames
         stream.thread_type = "SLICE" if address.live else "AUTO"
         length = container.duration / av.time_base if container.duration and not address.live else None
@@ -197,15 +203,41 @@ def _container(
             notice(f"cut off: ends after {last - begin:.1f} s of {length:.1f} s")
 
 
-def _video_of(container: InputContainer, settings: DecodingSettings, notice: Notice) -> VideoStream:
+def _video_of(container: InputContainer) -> VideoStream:
     if not container.streams.video:
         kinds = ", ".join(sorted({stream.type for stream in container.streams})) or "nothing"
         raise SourceError(f"expected video, found only {kinds}")
-    stream = container.streams.video[0]
-    asked = settings.hardware
-    if not isinstance(asked, bool) and not stream.codec_context.is_hwaccel:
-        notice(f"hardware: {asked} {_missing(asked) or f'does not decode {stream.name}'}; it is decoded in software")
-    return stream
+    return container.streams.video[0]
+
+
+def _context_of(stream: VideoStream, settings: DecodingSettings, notice: Notice, jumps: bool) -> VideoCodecContext:
+    """What decodes a stream; a line says why it is not the hardware that was asked for."""
+    asked, context = settings.hardware, stream.codec_context
+    if isinstance(asked, bool) or context.is_hwaccel:
+        return context
+    if asked != "v4l2":
+        missing = _missing(asked)
+    elif jumps:  # FFmpeg cannot flush it
+        missing = "does not decode single pictures, which `detect` needs"
+    else:
+        try:
+            return _v4l2(stream)
+        except UnknownCodecError:
+            missing = None
+        except av.error.FFmpegError as error:
+            missing = f"has no device here that decodes {stream.name}: {error.strerror}"
+    notice(f"hardware: {asked} {missing or f'does not decode {stream.name}'}; it is decoded in software")
+    return context
+
+
+def _v4l2(stream: VideoStream) -> VideoCodecContext:
+    given = stream.codec_context
+    context = av.CodecContext.create(_V4L2.format(given.name), "r")
+    assert isinstance(context, VideoCodecContext)
+    context.extradata, context.width, context.height = given.extradata, given.width, given.height
+    context.options = {**given.options, "pkt_timebase": str(stream.time_base)}  # without it, pictures have no times
+    context.open()
+    return context
 
 
 def _is_sparse(stream: VideoStream) -> bool:
@@ -261,7 +293,7 @@ def _open(address: SourceAddress, settings: DecodingSettings) -> InputContainer:
 
 def _hardware(settings: DecodingSettings) -> HWAccel | None:
     asked = settings.hardware
-    names: tuple[Hardware, ...] = (get_args(Hardware) if asked else ()) if isinstance(asked, bool) else (asked,)
+    names = [each for each in _DEVICE_FILES if asked in (True, each)]
     name = next((each for each in names if not _missing(each)), None)
     return HWAccel(name, allow_software_fallback=True) if name else None
 

@@ -48,7 +48,7 @@ def _known_hardware(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
     try:
         return validate(value)
     except ValidationError as error:
-        raise PydanticCustomError("hardware", "expected true, false, cuda or vaapi") from error
+        raise PydanticCustomError("hardware", "expected true, false, cuda, vaapi or v4l2") from error
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class CameraSettings(EachCamera):
     silence: float = 2.0
     """Seconds without a picture after which a live source is connected again, 0.5 to 3600."""
     hardware: Annotated[bool | Hardware, WrapValidator(_known_hardware)] = True
-    """Whether to use a hardware decoder if there is one; or which, ``cuda`` or ``vaapi``."""
+    """Whether to use a hardware decoder if there is one; or which, ``cuda``, ``vaapi`` or ``v4l2``."""
     deinterlace: Annotated[Deinterlace, BeforeValidator(lambda value: _SWITCHES.get(value, value))] = "auto"
     """Which pictures of a video to deinterlace: ``auto``, those that say they are interlaced or are combed; ``on``,
     all; ``off``, none."""

@@ -5,7 +5,6 @@ import socket
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import get_args
 
 import av
 import cv2
@@ -14,7 +13,7 @@ import pytest
 
 from plate_nets.cameras import decoding
 from plate_nets.cameras.address import parse_source
-from plate_nets.cameras.decoding import DecodingSettings, Hardware, decode
+from plate_nets.cameras.decoding import DecodingSettings, Hardware, decode, demux
 from plate_nets.cameras.frames import LUMA_SIZE, VideoFrame
 from plate_nets.common.errors import InputTooLarge, SourceError
 from tests.clips import still, write_clip, write_jpegs, write_sound
@@ -78,13 +77,44 @@ def test_what_no_hardware_decodes_is_decoded_in_software(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: bool | Hardware, file: str, says: str | None
 ) -> None:
     """Of a decoder that was asked for by name, a line says why; a device without its driver stops no source."""
-    monkeypatch.setattr(decoding, "_DEVICE_FILES", dict.fromkeys(get_args(Hardware), file))
+    monkeypatch.setattr(decoding, "_DEVICE_FILES", dict.fromkeys(decoding._DEVICE_FILES, file))
     monkeypatch.setattr(av, "CodecContext", NoDriver)
     found = Watched(write_clip(tmp_path / "clip.mp4", still(10)), DecodingSettings(hardware=name))
     assert found.error is None and len(found.frames) == 10
     assert len(found.notices) == (says is not None)
     for line in found.notices:
         assert line.startswith(f"hardware: {says}") and line.endswith("; it is decoded in software")
+
+
+@pytest.mark.parametrize(
+    ("decoder", "says"),
+    [
+        ("{}", None),
+        ("{}_v4l2m2m", "has no device here that decodes h264: Invalid argument"),
+        ("{}_of_none", "does not decode h264"),
+    ],
+    ids=["decodes", "no device", "unknown codec"],
+)
+def test_a_decoder_of_v4l2_gives_what_software_does_or_a_line_says_why_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, decoder: str, says: str | None
+) -> None:
+    """FFmpeg's software stands in for a device."""
+    monkeypatch.setattr(decoding, "_V4L2", decoder)
+    clip = write_clip(tmp_path / "clip.mp4", (compose(96, 128, seed=number) for number in range(12)), fps=8)
+    found, usual = Watched(clip, DecodingSettings(hardware="v4l2")), Watched(clip)
+    assert found.notices == ([f"hardware: v4l2 {says}; it is decoded in software"] if says else [])
+    assert [frame.time for frame in found.frames] == [frame.time for frame in usual.frames]
+    assert all((one.bgr() == two.bgr()).all() for one, two in zip(found.frames, usual.frames, strict=True))
+
+
+def test_v4l2_decodes_no_single_pictures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decoding, "_V4L2", "{}")
+    clip, notices = write_clip(tmp_path / "clip.mp4", still(4)), list[str]()
+    packets = list(demux(parse_source(str(clip)), DecodingSettings(hardware="v4l2"), notices.append))
+    assert len(packets) == 4
+    assert notices == [
+        "hardware: v4l2 does not decode single pictures, which `detect` needs; it is decoded in software"
+    ]
 
 
 def test_stamps_of_a_variable_rate_are_kept(tmp_path: Path) -> None:

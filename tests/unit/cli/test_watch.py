@@ -183,7 +183,7 @@ def test_an_invalid_start_is_refused(start: str, says: str) -> None:
     [
         ("cameras:\n" + f"- {'k' * 100}: x\n" * 6000, "and 11995 more faults"),
         ('cameras: [{source: a.mp4, "\\e[2J\\n": 1}]', r"'cameras.0.\x1b[2J\n': unknown key"),
-        ("cameras: [{source: a.mp4, hardware: cudaa}]", "0.hardware: expected true, false, cuda or vaapi\n"),
+        ("cameras: [{source: a.mp4, hardware: cudaa}]", "0.hardware: expected true, false, cuda, vaapi or v4l2\n"),
         (f"cameras: [{{source: a.mp4, id: {'x' * 500_000}}}]", "id: expected 1 to 64 letters"),
         (f"cameras: [{{source: a.mp4, include: [[{'[0.1,5],' * 6000}]]}}]", "include: expected three or more points"),
     ],
