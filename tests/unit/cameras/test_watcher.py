@@ -1,7 +1,7 @@
 """Video files with the real reader: one event per car, with its pictures, whatever happens to other sources."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime
 from itertools import chain, repeat
@@ -24,8 +24,10 @@ from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.reader import Focus
 from plate_nets.types import Frame, Plate, Scene
 from tests.clips import TEXT, passing, still, write_clip, write_jpegs
-from tests.frames import encode
+from tests.frames import Placed, compose, encode
 from tests.watch_lists import watch_list
+
+OTHER = "X900KO99"
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +90,45 @@ def test_only_where_nothing_else_is_needed_parts_of_a_frame_are_looked_at(
     source = write_clip(tmp_path / "car.mp4", passing(8), fps=8)
     assert finals(list(Watcher(noting, str(source), settings))) == [TEXT]
     assert (noting.parts > 0) == may_be_parts
+
+
+def mirrored(frame: Frame, late: bool) -> Frame:
+    return frame[:, ::-1] if late else frame
+
+
+def darkened(frame: Frame, late: bool) -> Frame:
+    return np.asarray(0.2 * frame if late else frame, np.uint8)
+
+
+def rained_on(frame: Frame, late: bool) -> Frame:
+    rained, rng = frame.copy(), np.random.default_rng(int(frame[0].sum()))
+    for x, y in (rng.random((150, 2)) * frame.shape[1::-1]).astype(int).tolist():
+        cv2.line(rained, (x, y), (x - 3, y + 20), (205, 205, 200), 1, cv2.LINE_AA)
+    return np.asarray(cv2.addWeighted(rained, 0.45, frame, 0.55, 8), np.uint8)
+
+
+@pytest.fixture(scope="module")
+def two_cars() -> list[Frame]:
+    """A car drives to the right, and soon another one to the left."""
+    return [
+        compose(360, 640, [Placed(TEXT, 20 + 10 * number, 60), *[Placed(OTHER, 470 - 10 * number, 240)] * (number > 4)])
+        for number in range(24)
+    ]
+
+
+@pytest.mark.parametrize("spoil", [mirrored, darkened, rained_on])
+def test_a_plan_of_looks_tells_of_a_spoilt_video_what_a_look_at_every_frame_does(
+    reader: LocalReader, tmp_path: Path, two_cars: list[Frame], spoil: Callable[[Frame, bool], Frame]
+) -> None:
+    frames = (np.ascontiguousarray(spoil(frame, number >= 12)) for number, frame in enumerate(two_cars))
+    source = str(write_clip(tmp_path / "spoilt.mp4", frames, fps=20))
+    noting = Noting(reader)
+    told, thorough = (
+        {(event.stage, event.plate) for event in Watcher(noting, source, WatcherSettings(thorough=thorough))}
+        for thorough in (False, True)
+    )
+    assert noting.parts > 0
+    assert {("final", TEXT), ("final", OTHER)} <= thorough <= told
 
 
 def test_frames_of_a_file_are_never_dropped_but_fps_may_skip_some(reader: LocalReader, clip: Path) -> None:
