@@ -188,6 +188,18 @@ def test_the_validation_measures_four_corners_of_each_plate(dataset: Path) -> No
     assert errors_of(found_by(corner_state(CPU).average, known), known).shape == (4, 4)
 
 
+def test_the_validation_is_on_the_device_of_the_network(dataset: Path) -> None:
+    class Elsewhere(CornerNet):
+        """On a device that holds no numbers, so it answers from here."""
+
+        def forward(self, windows: torch.Tensor) -> torch.Tensor:
+            assert windows.device == self.across.device == torch.device("meta")
+            return torch.zeros(len(windows), 10)
+
+    known = load_corners(examples(dataset))
+    assert errors_of(found_by(Elsewhere().to("meta"), known), known).shape == (4, 4)
+
+
 def test_straightened_crops_for_the_reader() -> None:
     source = drawn_source(np.random.default_rng(2))
     for seed in range(8):

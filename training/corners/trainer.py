@@ -110,8 +110,8 @@ def load_corners(examples: Iterable[Example]) -> list[LabelledCorners]:
 
 
 def found_by(network: nn.Module, labelled: Iterable[LabelledCorners]) -> list[Quads]:
-    """The corners that a network in evaluation mode finds from the labelled boxes."""
-    finder = CornerFinder(partial(forward, network))
+    """The corners that a network in evaluation mode, on any device, finds from the labelled boxes."""
+    finder = CornerFinder(partial(forward, network, device=next(network.parameters()).device))
     return [finder.find(each.photo, each.boxes).quads for each in labelled]
 
 
