@@ -11,6 +11,7 @@ from plate_nets.countries.scheme_file import (
     load_schemes,
     main_scheme,
     own_reader,
+    shipped,
 )
 
 __all__ = [
@@ -26,4 +27,5 @@ __all__ = [
     "load_schemes",
     "main_scheme",
     "own_reader",
+    "shipped",
 ]

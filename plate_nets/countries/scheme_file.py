@@ -68,13 +68,13 @@ def load_scheme(name: str, folder: Path = Path()) -> PlateScheme:
 
 @cache
 def _of_package(name: str) -> PlateScheme:
-    known = _shipped()
+    known = shipped()
     if name not in known:
         raise SchemeError(f"scheme: expected {' or '.join(known)}, or a file *{_SUFFIX}, got {name!r}")
     return _read(_FOLDER / f"{name}{_SUFFIX}")
 
 
-def _shipped() -> list[str]:
+def shipped() -> list[str]:
     """The names of the package's schemes."""
     return sorted(path.stem for path in _FOLDER.glob(f"*{_SUFFIX}"))
 
@@ -83,7 +83,7 @@ def _shipped() -> list[str]:
 def _groups() -> dict[str, tuple[PlateScheme, ...]]:
     """The package's schemes by the names of their groups; those without a country come last."""
     found: dict[str, list[PlateScheme]] = {}
-    for scheme in sorted(map(load_scheme, _shipped()), key=lambda scheme: (not scheme.country, scheme.name)):
+    for scheme in sorted(map(load_scheme, shipped()), key=lambda scheme: (not scheme.country, scheme.name)):
         for group in scheme.groups:
             found.setdefault(group, []).append(scheme)
     return {name: tuple(members) for name, members in found.items()}
@@ -109,7 +109,7 @@ def load_schemes(names: str, folder: Path = Path()) -> tuple[PlateScheme, ...]:
         one = name.endswith(_SUFFIX) or (_FOLDER / f"{name}{_SUFFIX}").is_file()
         members = (load_scheme(name, folder),) if one else group(name)
         if not members:
-            expected = f"{', '.join(_shipped())}, a group ({', '.join(sorted(_groups()))}) or a file *{_SUFFIX}"
+            expected = f"{', '.join(shipped())}, a group ({', '.join(sorted(_groups()))}) or a file *{_SUFFIX}"
             raise SchemeError(f"scheme: expected {expected}, got {name!r}")
         found |= dict.fromkeys(members)
     return tuple(found)

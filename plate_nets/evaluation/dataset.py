@@ -80,9 +80,7 @@ def load_dataset(folder: Path, *, symbols: str | None = None, strict: bool = Fal
     Raises:
         DatasetError: no such folder or file, a missing column, no usable row; with ``strict`` also the first fault.
     """
-    path = folder / "labels.csv"
-    if not path.exists():
-        raise DatasetError(f"{path}: no such file; expected a folder with images/ and labels.csv")
+    path = labels_of(folder)
     labels: list[Label] = []
     faults: list[Fault] = []
     sizes: dict[Path, tuple[int, int] | str] = {}
@@ -101,6 +99,18 @@ def load_dataset(folder: Path, *, symbols: str | None = None, strict: bool = Fal
     if not labels:
         raise DatasetError(f"{path}: no usable row ({len(faults)} left out)")
     return Dataset(folder, tuple(labels), tuple(faults))
+
+
+def labels_of(folder: Path) -> Path:
+    """The table of a labelled folder.
+
+    Raises:
+        DatasetError: no such folder or file.
+    """
+    path = folder / "labels.csv"
+    if not path.exists():
+        raise DatasetError(f"{path}: no such file; expected a folder with images/ and labels.csv")
+    return path
 
 
 def csv_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:

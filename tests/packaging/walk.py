@@ -15,7 +15,7 @@ import threading
 import tomllib
 import urllib.request
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, chdir, suppress
 from functools import cached_property
 from pathlib import Path
 
@@ -194,7 +194,8 @@ class Walk:
             name = tomllib.loads(block.code).get("name")
             path = self.folder / f"{name or 'recipe'}.toml"
             path.write_text(block.code, encoding="utf-8")
-            _ = load_scheme(str(path)) if name else load_recipe(str(path))
+            with chdir(self.folder):  # where a recipe names its scheme
+                _ = load_scheme(str(path)) if name else load_recipe(str(path))
         else:
             self._run_yaml(block.code)
 

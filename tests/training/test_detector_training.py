@@ -25,6 +25,7 @@ from training.detector.slim import slim
 from training.detector.trainer import fresh
 from training.detector.views import SHAPES, Example, Views, example, within
 from training.synthesis.scene import render_scene
+from training.synthesis.test_set import write_test_set
 
 
 def boxes(*rows: tuple[float, ...]) -> np.ndarray:
@@ -180,6 +181,21 @@ def test_a_small_network_keeps_the_strongest_channels_of_a_large_one() -> None:
     assert torch.equal(learnt["down1.conv.weight"], begun["down1.conv.weight"][:, :, 1:4, 1:4])
 
 
+def test_a_refused_setting_may_be_corrected(tmp_path: Path) -> None:
+    assert list(write_test_set([main_scheme()], tmp_path / "data" / "photos", 4, 0))
+    recipe, out = tmp_path / "tiny.toml", tmp_path / "run"
+    recipe.write_text('network = "detector"\nvehicles = "none"\ndata.photos = {}\nschedule.steps = 1\n')
+
+    def refused(setting: str) -> str:
+        done = invoke(main, recipe, "--data", tmp_path / "data", "--out", out, "--set", setting)
+        assert done.exit_code == 1, done.output
+        return done.output.replace("\n", "")
+
+    assert "data/phtos/labels.csv: no such file" in refused("data.phtos={}") and not out.exists()
+    assert "nothing to train on: 4 photos, all held out" in refused("held_out=1")
+    assert "none: not YOLOv5n of COCO" in refused("held_out=0.5")
+
+
 @pytest.mark.slow
 def test_a_recipe_trains_the_detector_from_photos_and_drawings(tmp_path: Path) -> None:
     """Photos are labelled, pictures drawn, a detector without vehicles learns from both, and is measured."""
@@ -210,7 +226,7 @@ def test_a_recipe_trains_the_detector_from_photos_and_drawings(tmp_path: Path) -
     for _ in range(2):  # the second time there is nothing left to do
         done = invoke(main, recipe, "--data", tmp_path / "data", "--out", out, "--workers", 0)
         assert done.exit_code == 0, done.output
-    assert len(list((out / "prepared" / "drawn" / "images").iterdir())) == 3
+    assert len(list(out.glob("prepared/drawn-*/images/*"))) == 3
     weights = out / "weights" / "yolo.safetensors"
     assert read_metadata(weights)["steps"] == "2" and RANGES in read_metadata(weights)
     learnt, begun = YOLOv5n(), YOLOv5n()

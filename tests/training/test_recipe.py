@@ -84,6 +84,9 @@ def test_a_phase_names_only_what_differs() -> None:
         ("schedule.minuts=20", "schedule.minuts: unknown key; did you mean schedule.minutes?"),
         ("minutes=20", "minutes: unknown key; did you mean schedule.minutes?"),
         ("data.br_crops.wieght=3", "data.br_crops.wieght: unknown key; did you mean data.br_crops.weight?"),
+        ("drawings.germny=2", "drawings.germny: unknown key; did you mean drawings.germany?"),
+        ("read=brasil", "read: expected algeria, .*, got 'brasil'"),
+        ("scheme=world", "scheme: expected algeria or .*, got 'world'"),
         ("mixture.fra=0.1", "mixture.fra: unknown key; did you mean mixture.far?"),
         ("phases=[{share = 1, mixture = 3}]", "phases.0.mixture: Input should be a valid dictionary"),
         ("mixture.far=1.5", "mixture.far: Input should be less than or equal to 1, got 1.5"),
@@ -95,6 +98,11 @@ def test_a_phase_names_only_what_differs() -> None:
 def test_a_wrong_setting_is_named(setting: str, fault: str) -> None:
     with pytest.raises(InputError, match=fault.replace("?", r"\?")):
         load_recipe("reader_world", [setting])
+
+
+def test_a_reader_draws_only_signs_that_it_knows() -> None:
+    with pytest.raises(InputError, match=r"drawings\.germany: expected symbols of 0123456789ABEKMHOPCTYX, got DFGIJ"):
+        load_recipe("reader_russia", ["drawings.germany=1"])
 
 
 def test_an_unknown_recipe_is_told_the_known_ones() -> None:

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 from plate_nets.common.errors import InputError
 from plate_nets.common.intake.table import excerpt
 from plate_nets.common.intake.toml_file import read_toml
+from plate_nets.countries import shipped
 from training.recipe.recipe import KINDS, AnyRecipe, ReaderRecipe, Recipe
 
 BUILT_IN = Path(__file__).resolve().parents[1] / "recipes"
@@ -57,14 +58,18 @@ def _merged(values: Any, changes: Any) -> Any:
 
 def _fault(recipe: type[Recipe], place: tuple[str | int, ...], error: Any) -> str:
     """What is wrong with a key, in a few words."""
-    name = ".".join(map(str, place))
-    if error["type"] == "extra_forbidden":
-        known = [".".join(key) for key in _keys(recipe, tuple(map(str, place)))]
+    country = place[-1:] == ("[key]",)  # the only keys that are validated
+    name = ".".join(map(str, place[:-1] if country else place))
+    if error["type"] == "extra_forbidden" or (country and not name.endswith(".toml")):
+        keys = ((place[0], each) for each in shipped()) if country else _keys(recipe, tuple(map(str, place)))
+        known = [".".join(map(str, key)) for key in keys]
         nearest = difflib.get_close_matches(name, known, 1, 0.5)
         return f"{excerpt(name)}: unknown key" + (f"; did you mean {nearest[0]}?" if nearest else "")
     if error["type"] == "missing":
         return f"{name}: missing"
-    return f"{name}: {error['msg']}, got {excerpt(repr(error['input']))}" if name else str(error["msg"])
+    if error["type"] == "value_error":  # ours
+        return f"{name}: {error['ctx']['error']}" if name else str(error["ctx"]["error"])
+    return f"{name}: {error['msg']}, got {excerpt(repr(error['input']))}"
 
 
 def _keys(part: type[BaseModel], place: tuple[str, ...], before: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:

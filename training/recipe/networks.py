@@ -278,7 +278,7 @@ class DetectorTask(Task[DetectorRecipe]):
         prepared.mkdir(parents=True, exist_ok=True)
         teachers = VehicleTeacher(self.root / recipe.vehicles), PlateTeacher()
         taught = {each.name: teach(each, teachers, prepared / f"{each.name}.json") for each in folders}
-        pictures = prepared / DRAWN
+        pictures = folder_of(DRAWN, recipe, self.root, prepared)
         streets, others = of_drawn(pictures, draw(pictures, recipe.streets, recipe.others, recipe.schedule.seed))
         count = f"{len(chosen)} photos, {len(streets)} streets and {len(others)} other drawn pictures"
         logging.info("%s; %d photos held out", count, len(held))

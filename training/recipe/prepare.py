@@ -24,7 +24,16 @@ from plate_nets.common.errors import DatasetError
 from plate_nets.contract import LATIN
 from plate_nets.countries import PlateScheme, load_scheme
 from plate_nets.countries.scheme import UNKNOWN
-from plate_nets.evaluation.dataset import COLUMNS, REQUIRED, Label, csv_rows, load_dataset, parse_box, read_photo
+from plate_nets.evaluation.dataset import (
+    COLUMNS,
+    REQUIRED,
+    Label,
+    csv_rows,
+    labels_of,
+    load_dataset,
+    parse_box,
+    read_photo,
+)
 from plate_nets.evaluation.evaluate import boxes_of
 from plate_nets.recognition.geometry import GREY
 from plate_nets.recognition.local import LocalReader
@@ -72,12 +81,26 @@ def prepare(recipe: AnyRecipe, root: Path, out: Path) -> dict[str, list[Example]
     return found
 
 
+def check_data(recipe: AnyRecipe, root: Path) -> None:
+    """Refuse a data set that is missing.
+
+    Raises:
+        DatasetError: it is.
+    """
+    for name in recipe.data:
+        labels_of(root / name)
+
+
 def folder_of(name: str, recipe: AnyRecipe, root: Path, out: Path) -> Path:
-    """The labelled folder of a data set of a recipe, or of the plates that are drawn for it."""
+    """The labelled folder of a data set of a recipe, or of what is drawn for it; other drawings are in another one."""
     if name != DRAWN:
         return root / name
-    calibration = recipe.calibration if recipe.network == "reader" else None
-    return out / (f"{DRAWN}_{calibration.drawn}" if calibration else DRAWN)
+    how: tuple[object, ...] = ()
+    if recipe.network == "detector":
+        how = recipe.streets, recipe.others, recipe.schedule.seed
+    elif recipe.network == "reader" and recipe.calibration:
+        how = recipe.calibration.drawn, recipe.scheme, *recipe.drawings
+    return out / f"{DRAWN}-{hashlib.sha256(repr(how).encode()).hexdigest()[:12]}"
 
 
 def prepared(scheme: PlateScheme, folder: Path, data: DataSet, out: Path) -> list[Example]:
@@ -218,7 +241,7 @@ def _read(table: Path, folder: Path) -> Iterator[Example]:
 
 def marks_of(recipe: Recipe, root: Path) -> str:
     """A line for each data set that a recipe learns, with the SHA-256 of its labels, which tells whether it changed."""
-    learnt = (name for name, data in recipe.data.items() if data.use != "check" and (root / name / LABELS).exists())
+    learnt = (name for name, data in recipe.data.items() if data.use != "check")
     hashes = ((each, hashlib.sha256((root / each / LABELS).read_bytes()).hexdigest()) for each in learnt)
     return "".join(f"\n{name}/{LABELS} of {digest[:12]}" for name, digest in hashes)
 

@@ -1,13 +1,15 @@
 """A recipe as a value, read from a TOML file: each key, its default and its meaning have their home here."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from plate_nets.common.errors import SchemeError
 from plate_nets.contract import LPRNET
 from plate_nets.countries import PlateScheme, load_scheme, load_schemes
+from plate_nets.countries.scheme import UNKNOWN
 from training.checkpoint import DECAY
 
 PACKAGE, NONE = "package", "none"
@@ -17,6 +19,24 @@ DRAWN = "drawn"
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Factor = Annotated[float, Field(ge=0)]
+
+
+def _with(load: Callable[[str], object]) -> AfterValidator:
+    """Refuse names of schemes that do not load."""
+
+    def named(names: str) -> str:
+        try:
+            load(names)
+        except SchemeError as error:
+            raise ValueError(str(error).removeprefix("scheme: ")) from error
+        return names
+
+    return AfterValidator(named)
+
+
+Scheme = Annotated[str, _with(load_scheme)]
+Schemes = Annotated[str, _with(load_schemes)]
+"""Names as for `load_scheme` and `load_schemes`."""
 
 
 class Part(BaseModel):
@@ -234,11 +254,11 @@ class ReaderRecipe(Recipe):
 
     network: Literal["reader"] = "reader"
     """The network."""
-    scheme: str
+    scheme: Scheme
     """The alphabet to learn: a built-in scheme, or a TOML file."""
-    read: str = ""
+    read: Schemes = ""
     """Countries to read for the figures and for int8, comma-separated. Default: the scheme."""
-    drawings: dict[str, Factor] = {}
+    drawings: dict[Schemes, Factor] = {}
     """Countries to draw, and how often each comes. Default: the scheme."""
     mixture: Mixture = Mixture()
     phases: tuple[Phase, ...] = ()
@@ -258,13 +278,22 @@ class ReaderRecipe(Recipe):
                 phase["mixture"] = mixture | own
         return values
 
+    @model_validator(mode="after")
+    def _draws_what_it_reads(self) -> Self:
+        known = load_scheme(self.scheme).alphabet
+        for names in self.drawings if UNKNOWN not in known else ():
+            strange = {symbol for each in load_schemes(names) for symbol in "".join(each.signs.values())} - set(known)
+            if strange:
+                raise ValueError(f"drawings.{names}: expected symbols of {known}, got {''.join(sorted(strange))}")
+        return self
+
 
 class CountryRecipe(Recipe):
     """What makes the weights of CountryNet."""
 
     network: Literal["country"]
     """The network."""
-    scheme: str = "world"
+    scheme: Schemes = "world"
     """Countries to learn, comma-separated; their plates are drawn too."""
     checks: dict[str, CountryMinimum] = {}
     """What each data set must reach at the end."""

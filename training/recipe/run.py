@@ -16,7 +16,7 @@ from plate_nets.common.errors import InputError
 from plate_nets.common.intake.files import read_text
 from training import loop
 from training.recipe.networks import TASKS
-from training.recipe.prepare import PREPARED, marks_of, prepare, write_held_out
+from training.recipe.prepare import PREPARED, check_data, marks_of, prepare, write_held_out
 from training.recipe.recipe import AnyRecipe
 from training.recipe.report import Findings, read_figures, write_report
 
@@ -37,6 +37,7 @@ def run(
         PlateError: the recipe, its data or its starting weights cannot be used.
         OSError: the disk is full; the same command goes on once there is room.
     """
+    check_data(recipe, root)
     schedule, others = recipe.schedule, [read_figures(each) for each in beside]
     device = loop.prepare(out, threads, schedule.seed)
     note, learns = out / "recipe.json", recipe.model_dump_json(indent=1, exclude=_LATER) + marks_of(recipe, root)
@@ -48,13 +49,14 @@ def run(
     if (out / loop.CHECKPOINT).exists():
         loop.continue_from(state, out)
     task.examples = prepare(recipe, root, out / PREPARED)
-    write_whole(note, learns.encode())
     budget = loop.Budget(schedule.steps, schedule.minutes)
     if not (out / LAST).exists() or budget.progress(state) < 1:
         data = ", ".join(each for each, data in recipe.data.items() if data.use == "train")
         metadata = {"recipe": name, "seed": str(schedule.seed), "data": data}
         how = {"budget": budget, "out": out, "device": device, "workers": workers, "metadata": metadata, "start": start}
-        task.trainer(state, how | {"rate": schedule.rate, "every": schedule.every}).run()
+        trainer = task.trainer(state, how | {"rate": schedule.rate, "every": schedule.every})
+        write_whole(note, learns.encode())  # what was refused until here may be corrected
+        trainer.run()
     write_held_out(task.of_use("train"), root, out / HELD_OUT)
     found = Findings(name, recipe, str(device), state.step, state.seconds / 60, beside=others)
     found.measured = task.finish(Path(shutil.copytree(out / LAST, out / WEIGHTS, dirs_exist_ok=True)), found)
