@@ -1,5 +1,6 @@
 """Real plates, cut out of labelled photos with their surroundings: what readers, countries and corners learn from."""
 
+import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -15,9 +16,10 @@ from plate_nets.countries import PlateScheme, load_schemes
 from plate_nets.evaluation.coding import reduced
 from plate_nets.evaluation.dataset import Label, read_photo
 from plate_nets.recognition.detection import DetectionSettings
+from plate_nets.recognition.overlap import iou
 from plate_nets.recognition.quads import Quad, lines_of
 from plate_nets.recognition.rectification import box_quads, crop_rectified, order_corners, quad_boxes
-from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, STEPS, Frame
+from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, STEPS, Boxes, Frame
 from training.synthesis.camera import edge_height
 from training.synthesis.crops import Sight, photograph
 from training.synthesis.layouts.layout import HEIGHT, WIDTH
@@ -27,6 +29,8 @@ NEAR, WIDE = (0.8, 0.8), (3.9, 2.7)
 windows around the plate a real street."""
 STORED_HEIGHT = 48
 """Maximum height of a stored line of a plate, px: twice the crop's height, so the crop loses nothing."""
+SAME = 0.6
+"""Minimum overlap (IoU) of two boxes of one plate. A guess."""
 _VANITY = 0.3
 """How often a vanity plate is drawn for each usual one: they are photographed far more often than they exist."""
 _TURNED, _DIM, _BLURRED = np.radians(3.0), 19.0, 0.8
@@ -135,6 +139,19 @@ def most_lines(country: str) -> int:
 @cache
 def _scheme_of(country: str) -> PlateScheme | None:
     return next((scheme for scheme in load_schemes("world") if country and scheme.country == country), None)
+
+
+def one_each(labels: Sequence[Label], boxes: Boxes) -> list[int]:
+    """The labels of a photo and the boxes (N, 4) of their plates -> the rows of those that count: of several labels
+    for one plate, the last."""
+    overlaps = np.triu(iou(boxes, boxes), 1) > SAME
+    for first, later in np.argwhere(overlaps).tolist():
+        one, other = labels[first], labels[later]
+        if one.text != other.text:
+            what = f"two labels for one plate, {one.text!r} and {other.text!r}; the later one counts"
+            logging.warning("left out %s: %s", one.photo, what)
+    rows: list[int] = np.flatnonzero(~overlaps.any(axis=1)).tolist()
+    return rows
 
 
 def by_photo(examples: Iterable[Example]) -> Iterator[tuple[Path, list[Example]]]:

@@ -9,7 +9,7 @@ from plate_nets.evaluation.dataset import COLUMNS
 from plate_nets.recognition.detection import PlateDetector
 from plate_nets.recognition.overlap import iou
 from training.detector.drawn import draw_picture
-from training.detector.pictures import held_out, scene, split_photos
+from training.detector.pictures import held_out, pictures_of, scene, split_photos
 from training.detector.signs import stamp_time, with_signs
 
 
@@ -87,6 +87,14 @@ def test_bad_rows_are_named_and_left_out(tmp_path: Path, caplog: pytest.LogCaptu
     assert [p.photo.name for p in train] == ["a.jpg"]
     assert "b.jpg" in caplog.text
     assert "without area" in caplog.text
+
+
+def test_of_two_labels_for_one_plate_the_later_counts(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    rows = [("a.jpg", "10,10,40,20", "X"), ("a.jpg", "50,10,78,20", "Z"), ("a.jpg", "11,10,41,20", "Y")]
+    (picture,) = pictures_of(dataset(tmp_path / "set", rows))
+    assert picture.boxes.tolist() == [[50, 10, 78, 20], [11, 10, 41, 20]]
+    assert picture.groups == {"text Y", "text Z"}
+    assert "two labels for one plate, 'X' and 'Y'; the later one counts" in caplog.text
 
 
 def test_nothing_to_train_on(tmp_path: Path) -> None:

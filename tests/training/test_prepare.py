@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 import cv2
 import numpy as np
@@ -45,6 +46,18 @@ def test_loose_boxes_get_the_corners_of_the_plate_and_tight_ones_stay(tmp_path: 
         assert 3.5 < float(widths[0] / heights[0]) < 6, "the plate's corners, not those of the loose box"
     tight = prepared(RUSSIA, folder, DataSet(boxes="tight"), tmp_path / "out")
     assert all(each.label.quad is None and each.label.box == Box(0, 0, 320, 120) for each in tight)
+
+
+@pytest.mark.parametrize("boxes", ["loose", "tight"])
+def test_of_two_labels_for_one_plate_the_later_counts_whatever_their_boxes(
+    boxes: Literal["loose", "tight"], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    rows = ["a.png,0,0,320,120,A124BC77", "a.png,58,38,157,66,A123BC77"]
+    folder = write_folder(tmp_path / "crops", rows)
+    with caplog.at_level(logging.WARNING):
+        (kept,) = prepared(RUSSIA, folder, DataSet(boxes=boxes, held_out=0), tmp_path / "out")
+    assert kept.label.text == "A123BC77"
+    assert "two labels for one plate, 'A124BC77' and 'A123BC77'; the later one counts" in caplog.text
 
 
 def test_prepared_plates_are_kept_with_country_and_lines_and_follow_their_folder(tmp_path: Path) -> None:

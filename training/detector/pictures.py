@@ -10,6 +10,7 @@ from plate_nets.common.errors import DatasetError
 from plate_nets.evaluation.dataset import load_dataset
 from plate_nets.evaluation.evaluate import boxes_of
 from plate_nets.types import Boxes
+from training.real import one_each
 
 SERIES = 50
 """Photos of a numbered series with the same ``number // 50`` count as one scene: neighbours show the same cars."""
@@ -49,13 +50,15 @@ def held_out(group: str, share: float) -> bool:
 
 
 def pictures_of(folder: Path) -> list[Picture]:
-    """The photos of a labelled folder; rows that cannot be used are logged and skipped.
+    """The photos of a labelled folder; rows that cannot be used are logged and skipped, and so are all labels of a
+    plate but the last.
 
     Raises:
         DatasetError: it cannot be used.
     """
     pictures = []
-    for photo, labels in load_dataset(folder).photos():
+    for photo, all_labels in load_dataset(folder).photos():
+        labels = [all_labels[row] for row in one_each(all_labels, boxes_of(all_labels))]
         groups = {f"text {label.text}" for label in labels if label.text} or {f"scene {scene(photo.name)}"}
         pictures.append(Picture(photo, boxes_of(labels), not photo.name.startswith("vk_"), frozenset(groups)))
     return pictures

@@ -41,7 +41,7 @@ from plate_nets.recognition.overlap import iou
 from plate_nets.recognition.quads import Quad
 from plate_nets.recognition.rectification import quad_boxes
 from plate_nets.types import CORNER_COLUMNS, Frame
-from training.real import Example, most_lines, readable
+from training.real import SAME, Example, most_lines, one_each, readable
 from training.recipe.recipe import DRAWN, AnyRecipe, DataSet, ReaderRecipe, Recipe, drawings
 from training.synthesis.test_set import write_test_set
 
@@ -53,8 +53,6 @@ _MARGIN = 0.5
 """Border added around a photo, in its heights: of 60 loose crops of US plates 45 are found with it, 25 without."""
 _NEAR = 0.1
 """Minimum overlap (IoU) of a found plate with the box of a loose crop."""
-_SAME = 0.6
-"""Minimum overlap (IoU) of a plate's own box with the box around its corners, or with another box of it. A guess."""
 _SHORTEST = 4
 """Minimum number of symbols of a text that a teacher gives: shorter ones may agree by chance."""
 _SURE = 0.8
@@ -133,7 +131,8 @@ def _found(folder: Path, data: DataSet, scheme: PlateScheme, symbols: str | None
         lines = rows[path].get("lines") or str(most_lines(country))
         if lines not in ("1", "2"):
             raise DatasetError(f"{folder / 'labels.csv'} ({path.name}): lines: expected 1 or 2, got {lines!r}")
-        plates = [Example(each, folder.name, country, int(lines), False) for each in _one_each(labels)]
+        counting = [labels[row] for row in one_each(labels, boxes_of(labels))]
+        plates = [Example(each, folder.name, country, int(lines), False) for each in counting]
         if teacher:
             plates = list(taught(read_photo(path), plates, own, teacher))
         if data.boxes != "labelled" and any(each.label.quad is None for each in plates if readable(each.label.text)):
@@ -149,21 +148,10 @@ def is_held_out(text: str, share: float) -> bool:
     return hashlib.sha256(text.encode()).digest()[0] < round(256 * share)
 
 
-def _one_each(labels: Sequence[Label]) -> list[Label]:
-    """Of several labels for one plate, the last."""
-    overlaps = np.triu(iou(boxes_of(labels), boxes_of(labels)), 1) > _SAME
-    for first, later in np.argwhere(overlaps).tolist():
-        one, other = labels[first], labels[later]
-        if one.text != other.text:
-            what = f"two labels for one plate, {one.text!r} and {other.text!r}; the later one counts"
-            logging.warning("left out %s: %s", one.photo, what)
-    return [label for label, again in zip(labels, overlaps.any(axis=1), strict=True) if not again]
-
-
 def located(photo: Frame, plates: Sequence[Example], reader: LocalReader, tight: bool) -> Iterator[Example]:
     """A photo (H, W, 3) BGR and its plates -> the same with corners: the labelled ones, those of the found plate
-    nearest to the box or, without one, those that CornerNet sees in the box. ``tight``: drop corners that do not fill
-    the box."""
+    nearest to the box or, without one, those that CornerNet sees in the box. Of several labels for the same corners,
+    the last counts. ``tight``: drop corners that do not fill the box."""
     pad = round(_MARGIN * photo.shape[0])
     around = np.asarray(
         cv2.copyMakeBorder(photo, pad, pad, pad, pad, cv2.BORDER_CONSTANT, value=(GREY, GREY, GREY)), np.uint8
@@ -171,15 +159,20 @@ def located(photo: Frame, plates: Sequence[Example], reader: LocalReader, tight:
     seen = reader.read(around)
     boxes = boxes_of([each.label for each in plates]) + np.float32(pad)
     corners = reader.cut(around, boxes).corners
+    quads = []
     for plate, inside, overlaps in zip(plates, corners, iou(boxes, boxes_of(seen)), strict=True):
-        if plate.label.quad is not None:
-            yield plate
-            continue
         near = len(seen) > 0 and overlaps.max() > _NEAR
         points = np.array(seen[int(overlaps.argmax())].corners if near else inside, np.float32)
-        quad = points.reshape(4, 2) - np.float32(pad)
-        known = not tight or iou(boxes_of([plate.label]), quad_boxes(quad[None]))[0, 0] > _SAME
-        yield replace(plate, label=replace(plate.label, quad=quad if known else None))
+        quads.append(points.reshape(4, 2) - np.float32(pad) if plate.label.quad is None else plate.label.quad)
+    for row in one_each([each.label for each in plates], quad_boxes(np.stack(quads))):
+        plate, quad = plates[row], quads[row]
+        drop = tight and plate.label.quad is None and _overlap(plate.label, quad) <= SAME
+        yield replace(plate, label=replace(plate.label, quad=None if drop else quad))
+
+
+def _overlap(label: Label, quad: Quad) -> float:
+    """That of a label's box and the box around corners (IoU)."""
+    return float(iou(boxes_of([label]), quad_boxes(quad[None]))[0, 0])
 
 
 def taught(photo: Frame, plates: Sequence[Example], reader: LocalReader, teacher: OtherReader) -> Iterator[Example]:
