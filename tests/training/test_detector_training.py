@@ -21,9 +21,11 @@ from training.detector.drawn import objects_of
 from training.detector.loss import DOUBTFUL, head_loss, taught_loss
 from training.detector.names import to_package
 from training.detector.objects import KINDS, Objects, kept
+from training.detector.pictures import pictures_of
 from training.detector.slim import slim
+from training.detector.teach import teach
 from training.detector.trainer import fresh
-from training.detector.views import SHAPES, Example, Views, example, within
+from training.detector.views import SHAPES, Example, Views, example, of_photos, within
 from training.synthesis.scene import render_scene
 from training.synthesis.test_set import write_test_set
 
@@ -74,6 +76,21 @@ def test_taught_objects_become_targets_doubtful_or_dropped() -> None:
     assert whole.sure.tolist() == [True, False, False, True, False], (
         "where all are labelled it was left out by somebody"
     )
+
+
+def test_photos_in_subfolders_keep_what_was_found_in_them(objects: Objects, tmp_path: Path) -> None:
+    rows = ["file,xmin,ymin,xmax,ymax,text"]
+    for shade, name in enumerate(("b.png", "sub/b.png")):
+        photo = tmp_path / "set" / "images" / name
+        photo.parent.mkdir(parents=True)
+        cv2.imwrite(str(photo), np.full((60, 80, 3), shade, np.uint8))
+        rows.append(f"{name},1,1,9,5,")
+    (tmp_path / "set" / "labels.csv").write_text("\n".join(rows), encoding="utf-8")
+    for _ in range(2):  # the second time they are read from the file
+        taught = teach(tmp_path / "set", [lambda frame: objects if frame.any() else Objects()], tmp_path / "set.json")
+        above, below = of_photos(pictures_of(tmp_path / "set"), taught)
+        assert [KINDS[kind] for kind in above.objects.kinds] == ["plate"]
+        assert [KINDS[kind] for kind in below.objects.kinds] == ["plate", "plate", "bus"]
 
 
 def test_an_object_barely_in_view_is_doubtful() -> None:

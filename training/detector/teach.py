@@ -101,12 +101,13 @@ class PlateTeacher:
         return found
 
 
-def teach(folder: Path, teachers: Sequence[Callable[[Frame], Objects]], path: Path) -> dict[str, Objects]:
-    """Label the vehicles and plates of the photos in a folder -> what was found, by file name; ``path`` keeps it."""
-    photos = {photo.name: photo for photo in pictures_below(folder)}
+def teach(folder: Path, teachers: Sequence[Callable[[Frame], Objects]], path: Path) -> dict[Path, Objects]:
+    """Label the vehicles and plates of the photos of a labelled folder -> what was found; ``path`` keeps it."""
+    images = folder / "images"
+    photos = {photo.relative_to(images).as_posix(): photo for photo in pictures_below(images)}
 
     def named(name: str) -> Objects:
         frame = read_photo(photos[name])
         return sum((teacher(frame) for teacher in teachers), Objects())
 
-    return kept(path, list(photos), named)
+    return {photos[name]: found for name, found in kept(path, list(photos), named).items()}

@@ -81,10 +81,9 @@ def example(photo: Path, taught: Objects, labelled: Boxes, complete: bool) -> Ex
     return Example(photo, Objects.of((PLATE, box, 1.0) for box in labelled.tolist()) + others)
 
 
-def of_photos(pictures: Sequence[Picture], taught: Mapping[str, Mapping[str, Objects]]) -> list[Example]:
-    """Labelled photos, and the teachers' objects by folder and file name -> examples."""
-    named = (taught.get(each.photo.parent.parent.name, {}).get(each.photo.name, Objects()) for each in pictures)
-    return [example(each.photo, own, each.boxes, each.complete) for each, own in zip(pictures, named, strict=True)]
+def of_photos(pictures: Sequence[Picture], taught: Mapping[Path, Objects]) -> list[Example]:
+    """Labelled photos, and the teachers' objects in them -> examples."""
+    return [example(each.photo, taught.get(each.photo, Objects()), each.boxes, each.complete) for each in pictures]
 
 
 def of_drawn(folder: Path, objects: Mapping[str, Objects]) -> tuple[list[Example], list[Example]]:

@@ -34,6 +34,7 @@ from training.country.samples import Samples as CountrySamples
 from training.country.samples import load_real
 from training.country.trainer import CountryTrainer, country_state, drawn_plates, known_crops, shares
 from training.detector.drawn import draw
+from training.detector.objects import Objects
 from training.detector.pictures import pictures_of, split_photos
 from training.detector.teach import PlateTeacher, VehicleTeacher, teach
 from training.detector.trainer import Detection, Distillation, detector_state, measured
@@ -273,11 +274,13 @@ class DetectorTask(Task[DetectorRecipe]):
     def trainer(self, state: TrainingState[YOLOv5n], how: Mapping[str, Any]) -> Detection:
         """Photos whose objects other networks name, and drawn pictures; the run's folder keeps both."""
         recipe, prepared = self.recipe, self.out / PREPARED
-        folders = self._folders("train").values()
-        chosen, held = split_photos(folders, recipe.held_out)
+        folders = self._folders("train")
+        chosen, held = split_photos(folders.values(), recipe.held_out)
         prepared.mkdir(parents=True, exist_ok=True)
         teachers = VehicleTeacher(self.root / recipe.vehicles), PlateTeacher()
-        taught = {each.name: teach(each, teachers, prepared / f"{each.name}.json") for each in folders}
+        taught: dict[Path, Objects] = {}
+        for name, folder in folders.items():
+            taught |= teach(folder, teachers, prepared / f"{name.replace('/', '-')}.json")
         pictures = folder_of(DRAWN, recipe, self.root, prepared)
         streets, others = of_drawn(pictures, draw(pictures, recipe.streets, recipe.others, recipe.schedule.seed))
         count = f"{len(chosen)} photos, {len(streets)} streets and {len(others)} other drawn pictures"
