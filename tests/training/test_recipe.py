@@ -100,6 +100,22 @@ def test_a_wrong_setting_is_named(setting: str, fault: str) -> None:
         load_recipe("reader_world", [setting])
 
 
+@pytest.mark.parametrize(
+    ("recipe", "setting", "fault"),
+    [
+        ("detector", "data.world_boxes.weight=5", "data.world_boxes.weight: this network has no use for it"),
+        ("detector", "data.world_boxes.held_out=0.5", "data.world_boxes.held_out: this network has no use for it"),
+        ("detector", "data.world_boxes.use=foreign", "data.world_boxes.use: expected train or check, got foreign"),
+        ("detector", "start.features=nonsense", "start.features: this network has no use for it"),
+        ("corners", "data.ru_train.weight=5", "data.ru_train.weight: this network has no use for it"),
+        ("country", "start.stn=learns", "start.stn: this network has no use for it"),
+    ],
+)
+def test_a_key_without_an_effect_is_refused(recipe: str, setting: str, fault: str) -> None:
+    with pytest.raises(InputError, match=fault):
+        load_recipe(recipe, [setting])
+
+
 def test_a_reader_draws_only_signs_that_it_knows() -> None:
     with pytest.raises(InputError, match=r"drawings\.germany: expected symbols of 0123456789ABEKMHOPCTYX, got DFGIJ"):
         load_recipe("reader_russia", ["drawings.germany=1"])

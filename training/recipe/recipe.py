@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
@@ -228,6 +228,8 @@ class DetectorMinimum(Part):
 class Recipe(Part):
     """What makes the weights of any network."""
 
+    idle: ClassVar[frozenset[str]] = frozenset(("weight", "features", "stn"))
+    """Keys of data sets and of the start that do nothing for this network."""
     data: dict[str, DataSet] = {}
     start: Start = Start()
     schedule: Schedule
@@ -244,6 +246,17 @@ class Recipe(Part):
             self._has(name)
         return self
 
+    @model_validator(mode="after")
+    def _has_no_idle_keys(self) -> Self:
+        parts: dict[str, Part] = {"start": self.start} | {f"data.{name}": each for name, each in self.data.items()}
+        for place, part in parts.items():
+            for key in sorted(part.model_fields_set & self.idle):
+                raise ValueError(f"{place}.{key}: this network has no use for it")
+        for name, data in self.data.items():
+            if data.use == "foreign" and self.idle:
+                raise ValueError(f"data.{name}.use: expected train or check, got foreign, which only readers know")
+        return self
+
     def _has(self, name: str) -> None:
         if name not in self.data and name != DRAWN:
             raise ValueError(f"expected the name of a data set, {', '.join(self.data)}, got {name}")
@@ -252,6 +265,7 @@ class Recipe(Part):
 class ReaderRecipe(Recipe):
     """What makes the weights of a reader."""
 
+    idle = frozenset()
     network: Literal["reader"] = "reader"
     """The network."""
     scheme: Scheme
@@ -313,6 +327,7 @@ class CornersRecipe(Recipe):
 class DetectorRecipe(Recipe):
     """What makes the weights of the detector."""
 
+    idle = Recipe.idle | {"boxes", "held_out", "country", "teacher"}
     network: Literal["detector"]
     """The network."""
     vehicles: Path
