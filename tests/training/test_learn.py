@@ -6,10 +6,11 @@ from pathlib import Path
 
 import cv2
 import pytest
+import torch
 from typer.testing import CliRunner
 
 import training.learn
-from plate_nets.cli import app
+from plate_nets.cli import INTERRUPTED, app
 from plate_nets.common.errors import DatasetError, InputError
 from plate_nets.countries import load_scheme, main_scheme
 from plate_nets.evaluation.reading_metrics import Share
@@ -17,6 +18,8 @@ from plate_nets.networks.checkpoint import read_metadata
 from plate_nets.networks.registry import NETWORKS
 from plate_nets.networks.runtimes.quantization import RANGES
 from training.learn import Change, Learnt, learn, recipe_for
+from training.reader.samples import Batch
+from training.reader.trainer import ReaderTrainer
 from training.recipe.load import load_recipe
 from training.recipe.measure import Measured
 from training.recipe.recipe import drawings
@@ -83,6 +86,24 @@ def test_a_reader_learns_corrections_and_goes_on_where_it_stopped(
     changed = CliRunner().invoke(app, command)
     assert changed.exit_code == 2
     assert "begun with mine/labels.csv of " in changed.output and "or another folder for --out" in changed.output
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("few")
+def test_ctrl_c_keeps_what_was_learnt(labels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    step = ReaderTrainer.step
+
+    def interrupted(trainer: ReaderTrainer, batch: Batch) -> tuple[float, float]:
+        if trainer.state.step == 2:
+            raise KeyboardInterrupt
+        return step(trainer, batch)
+
+    monkeypatch.setattr(ReaderTrainer, "step", interrupted)
+    monkeypatch.setattr("training.loop._CHECKPOINT", 0)
+    result = CliRunner().invoke(app, ["learn", str(labels), "--out", str(tmp_path), "--scheme", "russia"])
+    assert result.exit_code == INTERRUPTED
+    assert result.stderr.splitlines()[-1] == "plates: interrupted; the same command goes on"
+    assert torch.load(tmp_path / "checkpoint.pt", weights_only=True)["step"] == 2
 
 
 def test_few_plates_and_other_readers_are_refused(labels: Path, tmp_path: Path) -> None:
