@@ -31,7 +31,9 @@ _ELSEWHERE = 0.1
 """How often plates of other countries carry a text of this country's format, relative to its own. A guess. None of them
 carries a text in another script."""
 _SURE = 0.5
-"""The minimum probability of a country for it to be named, or for a text in Latin letters to be none of its plates."""
+"""The minimum probability of a country for it to be named."""
+_OTHER_SCRIPT = 0.4
+"""From this probability of a design in another script on, a text in Latin letters is none of its plates."""
 _DECIDED = 0.95
 """From this probability of a design on, the plate's text is one of that country: of 562 right texts of nine countries'
 crops, none was of another country."""
@@ -108,7 +110,7 @@ class Appearance:
     def _lacks_its_script(self, text: str, schemes: Sequence[PlateScheme]) -> bool:
         """Whether a text in Latin letters stands on what looks like a plate of a country with another script, and is
         none of that country's."""
-        country = self._design(_SURE).partition(" ")[0]
+        country = self._design(_OTHER_SCRIPT).partition(" ")[0]
         own = [scheme for scheme in schemes if country and scheme.country == country]
         scripts = any(scheme.trained_as == SCRIPTS for scheme in own)
         return scripts and is_latin(text) and not any(scheme.is_plate(text) for scheme in own)

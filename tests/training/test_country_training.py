@@ -115,6 +115,28 @@ def test_drawings_have_every_ground(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {drawn._drawing(number).ground for number in range(800)} == {*range(len(GROUNDS)), NOT_KNOWN}
 
 
+def test_the_ground_of_a_negative_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = Samples(load_schemes("turkey"), {}, batch=8, seed=0)
+    monkeypatch.setattr(samples, "_NEGATIVE", 0.0)
+    usual = drawn[0]
+    monkeypatch.setattr(samples, "_NEGATIVE", 1.0)
+    negatives = drawn[0]
+    assert (negatives.grounds == NOT_KNOWN).all() and not (usual.grounds == NOT_KNOWN).all()
+    assert (negatives.designs == usual.designs).all()
+    assert negatives.crops.mean() < usual.crops.mean()
+
+
+def test_the_first_sign_of_a_plate_in_another_script_may_be_hidden() -> None:
+    assert Samples(load_schemes("turkey,china"), {}, batch=1, seed=0).scripts == {"cn"}
+    plate = np.zeros((60, 200, 3), np.uint8)
+    corners = np.array([[40, 10], [140, 10], [140, 40], [40, 40]], np.float32)
+    found = [samples.without_first_sign(plate, corners, np.random.default_rng(seed)) for seed in range(20)]
+    for picture, rest in found:
+        assert picture[25, 48].any() and not picture[25, 65:].any() and not plate.any()
+        assert 40 <= rest[0, 0] <= 60 and (rest[0, 0] == rest[3, 0]) and (rest[1:3] == corners[1:3]).all()
+    assert {bool(rest[0, 0] > 50) for _, rest in found} == {False, True}, "the corners may include what is hidden"
+
+
 @pytest.mark.parametrize(
     ("country", "text", "ground"),
     [

@@ -11,14 +11,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from plate_nets.contract import SCRIPTS
 from plate_nets.countries import PlateScheme
 from plate_nets.countries.designs import CLASSES, DESIGNS, GROUNDS, UNKNOWN, design_of, ground_of
 from plate_nets.recognition.geometry import normalized
+from plate_nets.recognition.rectification import widen
 from plate_nets.types import Crops, Frame
 from training.real import Example, RealPlate, cut_outs
 from training.synthesis import drawn_layout, photograph_drawn, plates, texts
 from training.synthesis.camera import Corners, without_colour
-from training.synthesis.crops import HEIGHTS, Sight, draw_height
+from training.synthesis.crops import HEIGHTS, Sight, draw_height, negative
+from training.synthesis.drawing import blend
 from training.synthesis.layouts import grounds, varied
 from training.synthesis.layouts.layout import PlateLayout
 
@@ -29,6 +32,11 @@ NOT_KNOWN = -100
 _FAR = 0.1
 _GREY = 0.05
 """Share of pictures without colours, as cameras take them by infrared light."""
+_NEGATIVE = 0.05
+"""Share of the drawings that are negatives: light signs on dark, whose ground is not known."""
+_HEADLESS, _HEAD, _ALONE = 0.2, (0.11, 0.2), 0.7
+"""Share of the plates of other scripts whose first sign something hides; its width, as a share of the plate's; and how
+often the corners leave it out. What is left of a Chinese plate may look like a text in Latin letters."""
 _COLOURED, _TRIES = 0.3, 6
 """Share of the drawings that are chosen again, up to this many times, if their ground is white, as most are."""
 _REPAINTED = 0.1
@@ -72,6 +80,7 @@ class Samples:
         self.drawn = drawn_formats(schemes)
         self.real = real
         self.designs = [design for design in DESIGNS if self.drawn.get(design) or real.get(design)]
+        self.scripts = {design for design, drawn in self.drawn.items() if drawn[0][0].trained_as == SCRIPTS}
         self.batch = batch
         self.seed = seed
         self._drawing = lru_cache(_POOL)(self._draw)
@@ -85,12 +94,19 @@ class Samples:
         rng = np.random.default_rng((self.seed, step, place))
         number = step * _FRESH + int(rng.integers(_POOL))
         _, design = self._generator(number)
-        real = self.real.get(design, ())
+        real, headless = self.real.get(design, ()), design in self.scripts and rng.random() < _HEADLESS
         if real and (design not in self.drawn or rng.random() < REAL):
             plate, ground = real[int(rng.integers(len(real)))]
+            if headless and plate.lines == 1:
+                picture, corners = without_first_sign(plate.picture, plate.corners, rng)
+                plate = replace(plate, picture=picture, corners=corners)
             crop = plate.photographed(rng, "near")
         else:
             picture, corners, lines, ground = self._drawing(number)
+            if rng.random() < _NEGATIVE:
+                picture, ground = negative(picture, rng), NOT_KNOWN
+            if headless and lines == 1:
+                picture, corners = without_first_sign(picture, corners, rng)
             sight: Sight = "far" if rng.random() < _FAR else "near"
             crop = photograph_drawn(picture, corners, lines * draw_height(rng, sight), rng, sight, lines)
         return without_colour(crop, rng, _GREY), CLASSES[design], ground
@@ -115,6 +131,17 @@ class Samples:
         lines = next(each.lines for each in scheme.formats if each.name == kind)
         picture, corners = drawn_layout(layout, text, lines * HEIGHTS["near"][1], rng)
         return Drawing(picture, corners, lines, _class_of(ground_of(layout.ground)))
+
+
+def without_first_sign(picture: Frame, corners: Corners, rng: np.random.Generator) -> tuple[Frame, Corners]:
+    """A plate of one line whose first sign something hides, and its corners, or those of what is left of it."""
+    head = float(rng.uniform(*_HEAD))
+    top, bottom = corners[:2].astype(np.float32), corners[:1:-1].astype(np.float32)
+    cut = np.stack([each[0] + head * (each[1] - each[0]) for each in (top, bottom)])
+    picture = picture.copy()
+    hidden = widen(np.stack((top[0], cut[0], cut[1], bottom[0])), left=2.0, top=0.3, right=0.0, bottom=0.3)
+    blend(picture, hidden, tuple(rng.uniform(15, 240) + rng.normal(0, 12, 3)), 1.0)
+    return picture, np.stack((cut[0], top[1], bottom[1], cut[1])) if rng.random() < _ALONE else corners
 
 
 def _repainted(layout: PlateLayout, rng: np.random.Generator) -> PlateLayout:

@@ -196,7 +196,7 @@ def test_a_word_or_a_number_alone_is_a_text_on_what_looks_like_its_plate(
 
 
 @pytest.mark.parametrize(
-    ("look", "text"), [(looking(cn=0.6), ""), (looking(cn=0.4), "KA85426"), (looking(ca=0.6), "KA85426")]
+    ("look", "text"), [(looking(cn=0.6), ""), (looking(cn=0.35), "KA85426"), (looking(ca=0.6), "KA85426")]
 )
 def test_what_looks_like_a_plate_of_another_script_has_no_text_in_latin_letters(look: Appearance, text: str) -> None:
     decoder = SchemeDecoder(load_schemes("canada,china,latin"))

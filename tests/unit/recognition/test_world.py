@@ -80,3 +80,13 @@ def test_a_reader_of_one_scheme_gives_country_and_colour_if_requested() -> None:
 @pytest.mark.parametrize("text", ["SPRINTER", "MERCEDES", "AMBULANCE", "SALE", "TAXI", "5551234", "0170 123"])
 def test_a_word_or_a_number_on_a_sign_is_no_plate(reader: LocalReader, text: str) -> None:
     assert {plate.reading.text for plate in reader.read(car(written(text)))} <= {RUSSIAN, ""}
+
+
+@pytest.mark.parametrize("text", ["京A88731", "沪EY0436", "苏MCC176", "浙F03G89", "皖CH9006", "晋H76519"])
+@pytest.mark.parametrize("grey", [30, 120, 210])
+def test_a_chinese_plate_whose_province_is_hidden_gets_no_text_in_latin_letters(
+    reader: LocalReader, text: str, grey: int
+) -> None:
+    plate = plates.draw(load_scheme("china"), "private", text, np.random.default_rng(3))
+    plate[:, : plate.shape[1] // 7] = grey
+    assert {plate.reading.text for plate in reader.read(car(plate))} <= {RUSSIAN, ""}
