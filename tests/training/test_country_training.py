@@ -22,6 +22,7 @@ from training.country.trainer import CountryTrainer, country_state, known_crops
 from training.real import Example
 from training.recipe.prepare import prepared
 from training.recipe.recipe import DataSet
+from training.synthesis.crops import without_first_sign
 
 HEADER = "file,xmin,ymin,xmax,ymax,text,x1,y1,x2,y2,x3,y3,x4,y4"
 
@@ -130,7 +131,7 @@ def test_the_first_sign_of_a_plate_in_another_script_may_be_hidden() -> None:
     assert Samples(load_schemes("turkey,china"), {}, batch=1, seed=0).scripts == {"cn"}
     plate = np.zeros((60, 200, 3), np.uint8)
     corners = np.array([[40, 10], [140, 10], [140, 40], [40, 40]], np.float32)
-    found = [samples.without_first_sign(plate, corners, np.random.default_rng(seed)) for seed in range(20)]
+    found = [without_first_sign(plate, corners, np.random.default_rng(seed)) for seed in range(20)]
     for picture, rest in found:
         assert picture[25, 48].any() and not picture[25, 65:].any() and not plate.any()
         assert 40 <= rest[0, 0] <= 60 and (rest[0, 0] == rest[3, 0]) and (rest[1:3] == corners[1:3]).all()

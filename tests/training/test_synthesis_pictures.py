@@ -101,6 +101,16 @@ def test_a_test_set_may_have_several_countries_as_infrared_light_shows_them(tmp_
     assert plates > negatives + 20
 
 
+def test_something_may_hide_the_first_sign_of_a_test_set(tmp_path: Path) -> None:
+    arguments = ["--scheme", "china", "--count", "4", "--test-set"]
+    for name, options in (("whole", []), ("hidden", ["--hidden"])):
+        assert CliRunner().invoke(app, [*arguments, str(tmp_path / name), *options]).exit_code == 0
+    for whole, hidden in zip(*(load_dataset(tmp_path / name).labels for name in ("whole", "hidden")), strict=True):
+        assert whole.text == hidden.text
+        differs = (read_photo(whole.photo) != read_photo(hidden.photo)).any(axis=(0, 2))
+        assert differs[int(whole.box.xmin) : int(whole.box.xmin + 0.1 * whole.box.width)].mean() > 0.9
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -108,6 +118,7 @@ def test_a_test_set_may_have_several_countries_as_infrared_light_shows_them(tmp_
         ["--sheet", "sheet.png", "--kind", "tractor"],
         ["--sheet", "sheet.png", "--scheme", "none.toml"],
         ["--sheet", "sheet.png", "--inverted"],
+        ["--sheet", "sheet.png", "--hidden"],
     ],
 )
 def test_the_command_line_reports_an_error_in_one_line(

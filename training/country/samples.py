@@ -15,13 +15,11 @@ from plate_nets.contract import SCRIPTS
 from plate_nets.countries import PlateScheme
 from plate_nets.countries.designs import CLASSES, DESIGNS, GROUNDS, UNKNOWN, design_of, ground_of
 from plate_nets.recognition.geometry import normalized
-from plate_nets.recognition.rectification import widen
 from plate_nets.types import Crops, Frame
 from training.real import Example, RealPlate, cut_outs
 from training.synthesis import drawn_layout, photograph_drawn, plates, texts
 from training.synthesis.camera import Corners, without_colour
-from training.synthesis.crops import HEIGHTS, Sight, draw_height, negative
-from training.synthesis.drawing import blend
+from training.synthesis.crops import HEIGHTS, Sight, draw_height, negative, without_first_sign
 from training.synthesis.layouts import grounds, varied
 from training.synthesis.layouts.layout import PlateLayout
 
@@ -34,9 +32,9 @@ _GREY = 0.05
 """Share of pictures without colours, as cameras take them by infrared light."""
 _NEGATIVE = 0.05
 """Share of the drawings that are negatives: light signs on dark, whose ground is not known."""
-_HEADLESS, _HEAD, _ALONE = 0.2, (0.11, 0.2), 0.7
-"""Share of the plates of other scripts whose first sign something hides; its width, as a share of the plate's; and how
-often the corners leave it out. What is left of a Chinese plate may look like a text in Latin letters."""
+_HEADLESS = 0.2
+"""Share of the plates of other scripts whose first sign something hides: what is left of a Chinese plate may look like
+a text in Latin letters."""
 _COLOURED, _TRIES = 0.3, 6
 """Share of the drawings that are chosen again, up to this many times, if their ground is white, as most are."""
 _REPAINTED = 0.1
@@ -131,17 +129,6 @@ class Samples:
         lines = next(each.lines for each in scheme.formats if each.name == kind)
         picture, corners = drawn_layout(layout, text, lines * HEIGHTS["near"][1], rng)
         return Drawing(picture, corners, lines, _class_of(ground_of(layout.ground)))
-
-
-def without_first_sign(picture: Frame, corners: Corners, rng: np.random.Generator) -> tuple[Frame, Corners]:
-    """A plate of one line whose first sign something hides, and its corners, or those of what is left of it."""
-    head = float(rng.uniform(*_HEAD))
-    top, bottom = corners[:2].astype(np.float32), corners[:1:-1].astype(np.float32)
-    cut = np.stack([each[0] + head * (each[1] - each[0]) for each in (top, bottom)])
-    picture = picture.copy()
-    hidden = widen(np.stack((top[0], cut[0], cut[1], bottom[0])), left=2.0, top=0.3, right=0.0, bottom=0.3)
-    blend(picture, hidden, tuple(rng.uniform(15, 240) + rng.normal(0, 12, 3)), 1.0)
-    return picture, np.stack((cut[0], top[1], bottom[1], cut[1])) if rng.random() < _ALONE else corners
 
 
 def _repainted(layout: PlateLayout, rng: np.random.Generator) -> PlateLayout:

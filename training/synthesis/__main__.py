@@ -46,6 +46,9 @@ def main(
     inverted: Annotated[
         bool, typer.Option(help="Draw the test set as infrared light shows it: light on dark.")
     ] = False,
+    hidden: Annotated[
+        bool, typer.Option(help="Hide the first sign of the test set's plates: none of them has a right text.")
+    ] = False,
     scene: Annotated[Path | None, typer.Option(help="Write a street scene to this file.")] = None,
     plates: Annotated[int, typer.Option(min=0, max=6, help="Plates in a street scene.")] = 3,
     reach: Annotated[
@@ -71,8 +74,10 @@ def main(
     countries = load_schemes(scheme)
     if scene is None and test_set is None and len(countries) > 1:
         raise InputError(f"--scheme {scheme}: only --scene and --test-set have plates of several countries; name one")
-    if inverted and test_set is None:
-        raise InputError("--inverted: only --test-set is drawn as infrared light shows it; name a folder for it")
+    if test_set is None and (inverted or hidden):
+        raise InputError(
+            f"--{'inverted' if inverted else 'hidden'}: only a --test-set is drawn so; name a folder for it"
+        )
     country = countries[0]
     if sheet is not None:
         rng = np.random.default_rng(seed)
@@ -83,7 +88,7 @@ def main(
         save_picture(scene, drawn.frame)
         console.print(f"wrote {scene}: {', '.join(f'{p.kind} {p.text}' for p in drawn.plates) or 'no plate'}")
     if test_set is not None:
-        _write(write_test_set(countries, test_set, count, seed, lines, inverted), count, test_set)
+        _write(write_test_set(countries, test_set, count, seed, lines, inverted, hidden), count, test_set)
     if calibration is not None:
         rng = np.random.default_rng(seed)
         save_picture(calibration / SCENE, render_scene(country, rng, (640, 384), plates=4).frame)

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plate_nets.recognition.quads import quad_size
-from plate_nets.recognition.rectification import RectificationSettings, straighten
+from plate_nets.recognition.rectification import RectificationSettings, straighten, widen
 from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, Frame
 from training.synthesis.camera import Corners, centred, edge_height, smear, soften, take_photo, turned
+from training.synthesis.drawing import blend
 
 Sight = Literal["boxed", "near", "far", "moving"]
 """How a plate is seen and cropped: along an upright box; or along its corners, seen well, from a distance by a cheap
@@ -27,6 +28,8 @@ _SEVERITY: Mapping[Sight, float] = {"boxed": 1.0, "near": 1.0, "far": 0.7, "movi
 """Factor for the usual faults of a photo: a cheap camera adds its own."""
 _FAR_STRAY = 1.5
 """How much more the corners of a distant or smeared plate stray."""
+_HEAD, _ALONE = (0.11, 0.2), 0.7
+"""Width of a plate's first sign, as a share of the plate's; and how often the corners of the rest leave it out."""
 _MARGINS = RectificationSettings()
 
 
@@ -130,6 +133,17 @@ def negative(picture: Frame, rng: np.random.Generator) -> Frame:
     else:
         light *= rng.uniform(0.5, 1.0, 3).astype(np.float32)
     return np.asarray(np.clip(light * rng.uniform(0.6, 1.0) + rng.uniform(0, 40), 0, 255), np.uint8)
+
+
+def without_first_sign(picture: Frame, corners: Corners, rng: np.random.Generator) -> tuple[Frame, Corners]:
+    """A plate of one line whose first sign something hides, and its corners, or those of what is left of it."""
+    head = float(rng.uniform(*_HEAD))
+    top, bottom = corners[:2].astype(np.float32), corners[:1:-1].astype(np.float32)
+    cut = np.stack([each[0] + head * (each[1] - each[0]) for each in (top, bottom)])
+    picture = picture.copy()
+    hidden = widen(np.stack((top[0], cut[0], cut[1], bottom[0])), left=2.0, top=0.3, right=0.0, bottom=0.3)
+    blend(picture, hidden, tuple(rng.uniform(15, 240) + rng.normal(0, 12, 3)), 1.0)
+    return picture, np.stack((cut[0], top[1], bottom[1], cut[1])) if rng.random() < _ALONE else corners
 
 
 def _tilted(corners: Corners, height: float, rng: np.random.Generator, severity: float) -> Corners:

@@ -32,11 +32,13 @@ def write_test_set(
     seed: int = 0,
     lines: int = 1,
     inverted: bool = False,
+    hidden: bool = False,
 ) -> Iterator[Path]:
     """Write a labelled folder of plates of schemes in turn, with ``lines`` lines, 1 or 2, one photo per step.
 
-    Schemes without plates of one line have two. ``inverted``: as negatives, so that most signs are light on dark. Each
-    photo depends on (seed, number) alone. Its format is part of the file name: ``taxi_0001.png``.
+    Schemes without plates of one line have two. ``inverted``: as negatives, so that most signs are light on dark.
+    ``hidden``: something hides the first sign of those of one line. Each photo depends on (seed, number) alone. Its
+    format is part of the file name: ``taxi_0001.png``.
 
     Raises:
         DatasetError: the folder is not empty.
@@ -53,7 +55,7 @@ def write_test_set(
             scheme = schemes[number % len(schemes)]
             shown = max(lines, scheme.fewest_lines)
             rng = np.random.default_rng((seed, number))
-            kind, text, photo, quad = _photo(scheme.by_lines[shown], rng, shown, inverted)
+            kind, text, photo, quad = _photo(scheme.by_lines[shown], rng, shown, inverted, hidden and shown == 1)
             path = images / f"{kind.replace(' ', '_')}_{number:04d}.png"
             save_picture(path, photo)
             numbers = [f"{value:.1f}" for value in (*quad.min(axis=0), *quad.max(axis=0), *quad.ravel())]
@@ -62,7 +64,7 @@ def write_test_set(
 
 
 def _photo(
-    scheme: PlateScheme, rng: np.random.Generator, lines: int, inverted: bool
+    scheme: PlateScheme, rng: np.random.Generator, lines: int, inverted: bool, hidden: bool
 ) -> tuple[str, str, Frame, camera.Corners]:
     """The format and the text of a plate, its photo, and its corners (4, 2) there, px."""
     usual, *others = (each.name for each in scheme.formats)
@@ -71,6 +73,8 @@ def _photo(
     kind, text = texts.sample_text(scheme, rng, kind)
     height = float(lines * LOWEST * (crops.HEIGHTS["near"][1] / LOWEST) ** rng.random())
     picture, corners = drawn_plate(scheme, kind, text, height, rng, inverted=inverted)
+    if hidden:
+        picture, _ = crops.without_first_sign(picture, corners, rng.spawn(1)[0])
     target = placed(corners, height, rng, LARGEST_BOX)
     margins = height * rng.uniform(*_SURROUNDINGS, 4)
     low, high = target.min(axis=0) - margins[:2], target.max(axis=0) + margins[2:]
