@@ -39,7 +39,7 @@ _DECIDED = 0.95
 crops, none was of another country."""
 _BLUE = 0.9
 """From this probability on, a plate is blue, and a text of countries that have no blue ones is none of it: of a Chinese
-plate whose first sign is hidden, the rest may fit their formats. Of 3,000 right texts of 15 sets, none is lost."""
+plate whose first sign is hidden, the rest may fit their formats. Of 2,000 right texts of 15 sets, none is lost."""
 _COUNTRIES = {design.partition(" ")[0] for design in DESIGNS}
 
 

@@ -128,7 +128,7 @@ async def one_event(event: Existing) -> Document:
 async def correct_event(store: TheStore, backend: TheBackend, id: str, given: bodies.Correction) -> Document:
     """Store the true text of a plate beside the reading; a text that fits no format is stored with a warning."""
     plate = normalize(given.plate)
-    if plate and not (plate.isascii() and plate.isalnum()):
+    if plate and not plate.isalnum():
         raise InputError("plate: expected letters and digits")
     event = _existing(await asyncio.to_thread(store.correct, id, plate))
     odd = bool(plate) and not backend.scheme.is_plate(plate)

@@ -48,7 +48,7 @@ def label_rows(
             yield "no frame of them is kept"
             continue
         text = event["correction"]
-        if not (isinstance(text, str) and text.isascii() and text.isalnum()):  # e.g. a spreadsheet's formula
+        if not (isinstance(text, str) and text.isalnum()):  # e.g. a spreadsheet's formula
             yield "have characters other than letters and digits"
             continue
         if scheme and not scheme.is_plate(text):

@@ -528,6 +528,23 @@ def test_a_correction_that_fits_no_format_gets_a_warning_and_is_not_exported(see
     assert export(tmp_path / "all", *kept, "--any-text").output.endswith("all: 1 label\n")
 
 
+@pytest.mark.parametrize(
+    ("scheme", "written", "text"), [("china", "京A·88731", "京A88731"), ("tunisia", "117 تونس 3989", "117تونس3989")]
+)
+def test_a_correction_in_another_script_is_a_label(
+    seen: Seen, tmp_path: Path, scheme: str, written: str, text: str
+) -> None:
+    (seen.pictures / "frame.jpg").write_bytes(CAR)
+    kept = replace(event(1), images=Images(frame="frame.jpg"))
+    seen.write(kept)
+    answer = seen.client.put(f"{EVENTS}/{kept.id}/correction", json={"plate": written})
+    assert answer.json()["correction"] == text
+    exported = export(tmp_path / "labels", seen.store, seen.pictures, "--scheme", scheme)
+    assert exported.output.endswith("1 label\n"), exported.output
+    (label,) = load_dataset(tmp_path / "labels", symbols=None, strict=True).labels
+    assert label.text == text
+
+
 def test_a_video_is_watched_with_the_threshold_of_its_request(web: httpx.Client, tmp_path: Path) -> None:
     clip = write_clip(tmp_path / "clip.mp4", passing(6)).read_bytes()
     told = {}
