@@ -30,8 +30,8 @@ from plate_nets.recognition.health import check_health
 from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.reader import Focus
 from plate_nets.types import Frame, Plate, Scene
-from training.synthesis.drive_by import DriveBySettings, film, write_drive_by
-from training.synthesis.drive_by_set import draw_settings
+from training.synthesis.drive_by import DriveBySettings, film
+from training.synthesis.drive_by_set import write_drive_by_set
 
 _STAGES = {
     "detector": ("letterbox", "network", "select"),
@@ -58,7 +58,9 @@ def traffic(folder: Path, clips: Path | None, peers: Path | None) -> Iterator[di
     of all is printed, too."""
     if clips is None:
         clips = folder / "drive_by"
-        _write_drive_bys(clips)
+        scheme = load_scheme(MAIN_SCHEME)
+        for _ in write_drive_by_set(clips, scheme, "good", _CLIPS, _SEED, _CARS, size=_SIZE, rate=_RATE):
+            pass
     reader = LocalReader(threads=1)
     check_health(reader)  # loads the networks
     pair, of_pair = load_pair(peers) if peers else None, _PairFigures()
@@ -100,14 +102,6 @@ def _table(summary: Sequence[Mapping[str, Any]]) -> Table:
 
     title = f"Traffic: CPU seconds a second of video with {_RATE} frames (cameras a core)"
     return Table("cameras", title, ["reader", *_BUSY, *_TRUTH], [cells(each) for each in summary])
-
-
-def _write_drive_bys(folder: Path) -> None:
-    folder.mkdir()
-    for seed in range(_SEED, _SEED + _CLIPS):
-        settings = replace(draw_settings("good", seed, _CARS), size=_SIZE, rate=_RATE)
-        for _ in write_drive_by(folder / f"drive_{seed}.mp4", load_scheme(MAIN_SCHEME), seed, settings):
-            pass
 
 
 def _write_quiet(path: Path) -> Path:

@@ -2,8 +2,9 @@
 
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -34,11 +35,12 @@ def draw_settings(camera: CameraName, number: int, cars: int) -> DriveBySettings
 
 
 def write_drive_by_set(
-    folder: Path, scheme: PlateScheme, camera: CameraName, count: int, seed: int, cars: int
+    folder: Path, scheme: PlateScheme, camera: CameraName, count: int, seed: int, cars: int, **settings: Any
 ) -> Iterator[Path]:
     """Write clips with their truth, one per step; each depends only on its own seed: ``seed`` and the following ones.
 
-    An existing clip with its truth is kept, so that an interrupted run can resume.
+    ``settings``: those of `DriveBySettings` to use instead of the drawn ones. An existing clip with its truth is kept,
+    so that an interrupted run can resume.
 
     Raises:
         InputError: a clip cannot be written.
@@ -49,7 +51,8 @@ def write_drive_by_set(
         if not path.exists():
             with tempfile.TemporaryDirectory(prefix=".unfinished-", dir=folder) as aside:
                 unfinished = Path(aside, path.name)
-                for _ in write_drive_by(unfinished, scheme, number, draw_settings(camera, number, cars)):
+                chosen = replace(draw_settings(camera, number, cars), **settings)
+                for _ in write_drive_by(unfinished, scheme, number, chosen):
                     pass
                 truth_path(unfinished).replace(truth_path(path))
                 unfinished.replace(path)
