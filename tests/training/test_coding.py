@@ -3,7 +3,8 @@
 import cv2
 import numpy as np
 
-from plate_nets.evaluation.coding import code_h264, code_jpeg, moved
+from plate_nets.evaluation.coding import code_jpeg
+from training.synthesis.coding import code_h264, moved
 
 PICTURE = np.asarray(
     cv2.GaussianBlur(np.random.default_rng(0).integers(0, 255, (61, 121, 3), np.uint8), (0, 0), 3), np.uint8

@@ -10,8 +10,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.evaluation.coding import code_h264, code_jpeg, moved, reduced
+from plate_nets.evaluation.coding import code_jpeg, reduced
 from plate_nets.types import Frame
+from training.synthesis.coding import code_h264, moved
 
 Corners = NDArray[np.float32]
 """Corner points (4, 2), clockwise from the plate's top left, px."""
