@@ -103,9 +103,10 @@ class Appearance:
 
     def _is_blue_unlike(self, text: str, schemes: Sequence[PlateScheme]) -> bool:
         """Whether the plate is blue, and a text fits formats of these schemes' countries, of which none is blue."""
-        blue = float(self.grounds[GROUNDS.index("blue")]) >= _BLUE
-        drawn = [grounds_of(each, text) for each in schemes if each.country and each.is_plate(text)] if blue else []
-        return bool(drawn) and not any(not each or {None, "blue"} & each for each in drawn)
+        if float(self.grounds[GROUNDS.index("blue")]) < _BLUE:
+            return False
+        drawn = [grounds_of(scheme, text) for scheme in schemes if scheme.country and scheme.is_plate(text)]
+        return bool(drawn) and all(each and each.isdisjoint((None, "blue")) for each in drawn)
 
     def _lacks_its_script(self, text: str, schemes: Sequence[PlateScheme]) -> bool:
         """Whether a text in Latin letters stands on what looks like a plate of a country with another script, and is
