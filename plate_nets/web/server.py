@@ -19,6 +19,8 @@ from plate_nets.web.settings import LOOPBACK_NAMES
 _BACKLOG = 512
 _SHUT_DOWN = 3
 """Seconds for requests to finish at shutdown."""
+_AWAKE = 0.5
+"""Seconds after which a wait looks for signals at the latest."""
 HEAD_SECONDS = 10
 """Seconds for the head of a request, and for a connection to stay open without one."""
 HEAD_BYTES = 16 << 10
@@ -223,7 +225,10 @@ class WebServer(Closing):
         self._socket.close()
 
     def wait(self) -> None:
-        self._finished.wait()  # a `join` that a signal interrupts takes the thread for ended (CPython gh-90882)
+        # Not a `join`: one that a signal interrupts takes the thread for ended (CPython gh-90882). Not one wait: if
+        # another thread takes the signal, as one that starts just then may, this one is not woken to handle it.
+        while not self._finished.wait(_AWAKE):
+            pass
 
     def _run(self) -> None:
         try:
