@@ -13,7 +13,7 @@ from plate_nets.common.contexts import Closing
 from plate_nets.contract import FRAME, IMAGE, LPRNET, STN, VEHICLE_ROWS, YOLO, ModelSpec
 from plate_nets.countries import main_scheme
 from plate_nets.recognition.decoding import DecodingSettings
-from plate_nets.recognition.pipeline import PlateReader, split_rows, take_rows
+from plate_nets.recognition.pipeline import PlateReader, take_rows
 from plate_nets.recognition.schemes import SchemeDecoder
 from plate_nets.recognition.second_look import looks_at
 from plate_nets.recognition.stages import Stages
@@ -36,7 +36,6 @@ class ClientChain(Closing):
             partial(self._one, STN),
             {LPRNET.name: partial(self._one, LPRNET)},
             SchemeDecoder([main_scheme()], decoding),
-            split_rows,
             take_rows,
             look_again=looks_at,
         )

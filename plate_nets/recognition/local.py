@@ -26,7 +26,7 @@ from plate_nets.recognition.detection import DetectionSettings, PlateDetector
 from plate_nets.recognition.finder import PlateFinder
 from plate_nets.recognition.images import load_picture
 from plate_nets.recognition.options import ReadOptions
-from plate_nets.recognition.pipeline import PlateReader, split_rows, take_rows
+from plate_nets.recognition.pipeline import PlateReader, take_rows
 from plate_nets.recognition.reader import Focus, FrameLimits
 from plate_nets.recognition.schemes import SchemeDecoder
 from plate_nets.recognition.second_look import looks_at
@@ -165,7 +165,6 @@ class LocalReader:
             networks.stn,
             networks.readers,
             decoder,
-            split_rows,
             take_rows,
             look_again=looks_at,
             country=networks.country,

@@ -4,11 +4,11 @@ The same class runs in one process, where crops are numpy arrays, and inside the
 Triton tensors that are passed on without a copy to the host.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import lru_cache
-from typing import Generic, TypeVar
+from functools import lru_cache, partial
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,40 +42,43 @@ from plate_nets.types import (
 )
 
 CHUNK = min(STN.max_batch_size, LPRNET.max_batch_size)
-"""The maximum number of crops per call of `stn` and `lprnet`."""
+"""The maximum number of crops per call of a network."""
 
 _CACHED = 8
 """The number of decoders to keep for callers who set their own minimum confidence."""
 
-_Outputs = tuple[NDArray[np.float32], ...]
-"""The outputs of networks for one chunk."""
-
 F = TypeVar("F")
 T = TypeVar("T")
 
+Calls = Sequence[Callable[[], Any]]
+
+
+def one_by_one(calls: Calls) -> list[Any]:
+    """Functions without arguments -> their results."""
+    return [call() for call in calls]
+
 
 class PlateReader(Generic[F, T]):
-    """Frame -> plates: detect, stop if there are none, rectify and read in chunks, decode.
+    """Frame -> plates: detect, stop if there are none, rectify, read, decode.
 
     ``F`` is the type of the frame, which only ``detect`` looks into. ``T`` is the type of an array of crops
     (N, 3, 24, 94), see `types.Crops`. The stages are ``detect``, which may have its own stages, ``rectify``, ``read``,
     ``decode_text``.
 
-    `looking.LOOKS` says how each plate is looked at, and when again; the most certain reading wins. In a look, a crop
-    is rectified and read by the reader of its most probable design, and by another one if a text of its countries could
-    win. If several schemes are read, or the caller asks for it, a network classifies the country and the colour from
-    the crops before rectification, in the stage ``tell_country``. No reader is asked about plates that look like none
-    of its countries.
+    `looking.LOOKS` says how each plate is looked at, and when again; the most certain reading wins. In a look, crops of
+    at most `CHUNK` plates are rectified, and read by the reader of their most probable design, and by another one if a
+    text of its countries could win. If several schemes are read, or the caller asks for it, a network classifies the
+    country and the colour from the crops before rectification, in the stage ``tell_country``. No reader is asked about
+    plates that look like none of its countries.
 
     Args:
         detect: frame, stages, and whether to find vehicles -> the output of `PlateFinder.find`.
         rectify: at most `CHUNK` crops -> straightened crops.
         readers: by name, straightened crops -> logits (N, C, 18).
         decoder: logits -> readings, for all schemes that can be read.
-        split: crops and a size -> the same crops in chunks of at most this size, in order.
         take: crops and row numbers -> these rows.
-        map_chunks: applies a function to chunks and returns its results in order, by default ``map``; another may
-            process chunks in parallel.
+        together: calls of networks that do not depend on each other -> their results in order; it may wait for all of
+            them at once.
         look_again: crops -> variants of each, see `second_look.looks_at`. Without it there is no closer look.
         country: at most `CHUNK` crops -> logits (N, K + G), see `contract.COUNTRY`. Without it, no country or colour is
             known.
@@ -87,9 +90,8 @@ class PlateReader(Generic[F, T]):
         rectify: Callable[[T], T],
         readers: Mapping[str, Callable[[T], Logits]],
         decoder: SchemeDecoder,
-        split: Callable[[T, int], Iterable[T]],
         take: Callable[[T, Sequence[int]], T],
-        map_chunks: Callable[[Callable[[T], _Outputs], Iterable[T]], Iterable[_Outputs]] = map,
+        together: Callable[[Calls], list[Any]] = one_by_one,
         look_again: Callable[[T], T] | None = None,
         country: Callable[[T], NDArray[np.float32]] | None = None,
     ) -> None:
@@ -98,9 +100,8 @@ class PlateReader(Generic[F, T]):
         self._readers = readers
         self._decoder = decoder
         self._with_sure = lru_cache(_CACHED)(decoder.with_sure)
-        self._split = split
         self._take = take
-        self._map_chunks = map_chunks
+        self._together = together
         self._look_again = look_again
         self._country = country
 
@@ -163,7 +164,7 @@ class PlateReader(Generic[F, T]):
         while True:
             for look in looks:
                 if due := [plate for plate in plates if look.is_due(plate, plan)]:
-                    self._take_look(look, crops, due, plan)
+                    self._take_look(look, crops, due[: CHUNK if look.cut else CHUNK // VARIANTS], plan)
                     break
             else:
                 return [plate.best for plate in plates]
@@ -179,17 +180,17 @@ class PlateReader(Generic[F, T]):
 
     def _look(self, look: Look, crops: PlateCrops[T], plates: Sequence[SightedPlate[T]], plan: Plan) -> None:
         """Read a crop of each of these plates."""
-        if look.cut == "as_one":  # which only plates of two lines have
-            own, plan = crops.as_one, replace(plan, schemes=plan.of_any_shape)
-        else:
-            every: T = getattr(crops, look.cut)
-            own = every if len(plates) == len(crops.corners) else self._take(every, [plate.row for plate in plates])
+        having: Sequence[int] = range(len(crops.corners))  # the plates that have such a crop
+        if look.cut == "as_one":
+            having = np.flatnonzero(lines_of(crops.corners.reshape(-1, 4, 2)) == 2).tolist()
+            plan = replace(plan, schemes=plan.of_any_shape)
+        own = self._rows(getattr(crops, look.cut), [having.index(plate.row) for plate in plates], len(having))
         lines = np.array([1 if look.one_line else plate.lines for plate in plates], np.intp)
         heights = line_heights(np.stack([plate.quad for plate in plates]), lines).tolist()
         # An upright crop shows less of the design; the first look has it for all plates, or for none
         known = [first for plate in plates if (first := plate.seen[0].appearance)] if look.again else []
-        told = known or self._appearances(own, plan)
-        logits, readings = self._first_look(own, lines, told, plan)
+        straight, told = self._prepare(own, plan, known)
+        logits, readings = self._first_look(straight, lines, told, plan)
         for place, (plate, seen, reading) in enumerate(zip(plates, logits, readings, strict=True)):
             unsure = plan.decoder.is_unsure(reading, heights[place])
             appearance = told[place] if told else None
@@ -207,29 +208,34 @@ class PlateReader(Generic[F, T]):
             together.setdefault((id(seen.crops), name), []).append(seen)
         for (_, name), group in together.items():
             variants = self._look_again(self._take(group[0].crops, [seen.place for seen in group]))
-            logits = self._ask(variants, len(group) * VARIANTS, name, nullcontext)
+            logits = self._ask(name, self._rectify(variants), len(group) * VARIANTS, nullcontext)
             for seen, others in zip(group, np.split(logits, len(group)), strict=True):
                 evidence = np.concatenate((seen.logits[name][None], others))
                 decoder, schemes = seen.plan.decoder, seen.plan.schemes
                 seen.take(decoder.decode_looks(name, evidence, seen.lines, schemes, seen.appearance))
                 seen.unsure = False
 
-    def _appearances(self, crops: T, plan: Plan) -> Sequence[Appearance]:
-        """Crops -> the appearance of each plate, if the plan asks for it; otherwise nothing."""
-        country = self._country
-        if country is None or not plan.appearance:
-            return []
+    def _prepare(self, crops: T, plan: Plan, known: Sequence[Appearance]) -> tuple[T, Sequence[Appearance]]:
+        """Crops -> straightened crops, and the appearance of each plate if the plan asks for it and it is not known."""
 
-        def ask(chunk: T) -> _Outputs:
+        def rectify() -> T:
+            with plan.stages("rectify"):
+                return self._rectify(crops)
+
+        def tell_country(country: Callable[[T], NDArray[np.float32]]) -> Sequence[Appearance]:
             with plan.stages("tell_country"):
-                return (country(chunk),)
+                return appearances(country(crops))
 
-        return appearances(np.concatenate([outputs for (outputs,) in self._map_chunks(ask, self._split(crops, CHUNK))]))
+        if known or self._country is None or not plan.appearance:
+            return rectify(), known
+        told, straight = self._together([partial(tell_country, self._country), rectify])
+        return straight, told
 
     def _first_look(
-        self, crops: T, lines: Lines, looks: Sequence[Appearance], plan: Plan
+        self, straight: T, lines: Lines, looks: Sequence[Appearance], plan: Plan
     ) -> tuple[list[dict[str, NDArray[np.float32]]], list[Reading]]:
-        """Crops -> of each plate the logits (C, 18) of the readers that were asked, by name, and the reading.
+        """Straightened crops -> of each plate the logits (C, 18) of the readers that were asked, by name, and the
+        reading.
 
         ``looks``: the appearance of each plate, or none. The reader of its most probable design is asked first; another
         one if its text could win.
@@ -245,9 +251,11 @@ class PlateReader(Generic[F, T]):
             for row, names in enumerate(turns):
                 if turn < len(names) and decoder.may_win(names[turn], readings[row], schemes, known[row]):
                     rows_of.setdefault(names[turn], []).append(row)
-            for name, rows in rows_of.items():
-                asked = crops if len(rows) == len(lines) else self._take(crops, rows)
-                found = self._ask(asked, len(rows), name, plan.stages)
+            asked = [
+                partial(self._ask, name, self._rows(straight, rows, len(lines)), len(rows), plan.stages)
+                for name, rows in rows_of.items()
+            ]
+            for (name, rows), found in zip(rows_of.items(), self._together(asked), strict=True):
                 with plan.stages("decode_text"):
                     own = [looks[row] for row in rows] if looks else None
                     better = decoder.candidates(name, found, lines[rows], schemes, own)
@@ -257,16 +265,14 @@ class PlateReader(Generic[F, T]):
                         readings[row] = decoder.best_of(candidates[row], int(lines[row]), schemes, known[row])
         return logits, readings
 
-    def _ask(self, crops: T, count: int, name: str, stages: Stages) -> Logits:
-        """This number of crops -> the logits of the reader of this name."""
+    def _rows(self, crops: T, rows: Sequence[int], count: int) -> T:
+        """This number of crops -> some of their rows, in order; all of them as they are."""
+        return crops if len(rows) == count else self._take(crops, rows)
 
-        def ask(chunk: T) -> _Outputs:
-            with stages("rectify"):
-                straight = self._rectify(chunk)
-            with stages("read"):
-                return (self._readers[name](straight),)
-
-        logits = np.concatenate([found for (found,) in self._map_chunks(ask, self._split(crops, CHUNK))])
+    def _ask(self, name: str, straight: T, count: int, stages: Stages) -> Logits:
+        """This number of straightened crops -> the logits of the reader of this name."""
+        with stages("read"):
+            logits = self._readers[name](straight)
         if len(logits) != count:
             raise ContractError(f"{name}: expected the logits of {count} crops, got {len(logits)}")
         return logits
@@ -295,12 +301,6 @@ def join(
         for box, score, points, reading, own in zip(boxes, scores, corners, readings, evidence, strict=True)
     ]
     return sorted(plates, key=lambda plate: plate.score, reverse=True)
-
-
-def split_rows(crops: Crops, size: int) -> Iterator[Crops]:
-    """Rows (N, ...) -> views of at most ``size`` rows, in order."""
-    for start in range(0, len(crops), size):
-        yield crops[start : start + size]
 
 
 def take_rows(crops: Crops, rows: Sequence[int]) -> Crops:

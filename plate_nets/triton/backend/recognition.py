@@ -1,11 +1,11 @@
 """The `plate_recognition` model: `PlateReader` over the other models of the repository (BLS)."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ from plate_nets.contract import (
 from plate_nets.countries import load_schemes
 from plate_nets.recognition.decoding import DecodingSettings
 from plate_nets.recognition.options import ReadOptions
-from plate_nets.recognition.pipeline import PlateReader, split_rows, take_rows
+from plate_nets.recognition.pipeline import Calls, PlateReader, take_rows
 from plate_nets.recognition.schemes import SchemeDecoder
 from plate_nets.recognition.second_look import looks_at
 from plate_nets.recognition.stages import Stages
@@ -53,8 +53,6 @@ from plate_nets.types import STEPS, Boxes, Plate, PlateCrops, Scene, Scores, Veh
 
 _CROPS = STN.inputs[0]
 
-T = TypeVar("T")
-
 
 class TensorReader(Protocol):
     """The pipeline for Triton's tensors: a `PlateReader` or a substitute."""
@@ -67,7 +65,7 @@ class TensorReader(Protocol):
 def bls_reader(model: ModelArgs, decoder: SchemeDecoder) -> PlateReader[Tensor, Tensor]:
     """The pipeline over the models `yolo`, `stn`, `country` and the readers."""
     readers = {name: partial(read, spec) for name, spec in READERS.items()}
-    return PlateReader(detect, rectify, readers, decoder, split, take, gather, look_again, partial(read, COUNTRY))
+    return PlateReader(detect, rectify, readers, decoder, take, at_once, look_again, partial(read, COUNTRY))
 
 
 class Recognition:
@@ -156,24 +154,6 @@ def read(reader: ModelSpec, crops: Tensor) -> NDArray[np.float32]:
     return logits
 
 
-def split(crops: Tensor, size: int) -> Iterator[Tensor]:
-    """Crops -> chunks of at most ``size`` rows, as views of the same memory on their device."""
-    if not crops.is_cpu():
-        from torch.utils.dlpack import from_dlpack as to_torch  # only crops on a GPU need it
-
-        for start in range(0, len(rows := to_torch(crops)), size):
-            yield from_dlpack(_CROPS, rows[start : start + size])
-        return
-    array = crops.as_numpy()
-    if len(array) <= size:
-        yield crops
-        return
-    for chunk in split_rows(array, size):
-        # Not with DLPack: Triton's stub renames a used capsule to "used_dlpack" and crashes with those of numpy,
-        # which expects the standard's "used_dltensor"
-        yield tensor(_CROPS, chunk)
-
-
 def take(crops: Tensor, rows: Sequence[int]) -> Tensor:
     """Crops and row numbers -> these rows in host memory: few plates are read more than once."""
     if crops.is_cpu():
@@ -187,14 +167,14 @@ def look_again(crops: Tensor) -> Tensor:
     return tensor(_CROPS, looks_at(crops.as_numpy()))
 
 
-def gather(ask: Callable[[Tensor], T], chunks: Iterable[Tensor]) -> Iterable[T]:
-    """Call a function on all chunks at once -> its results in order."""
-    pending = list(chunks)
-    if len(pending) == 1:
-        return [ask(pending[0])]
-    # One waiting thread per chunk, as `async_exec` does under an event loop
-    with ThreadPoolExecutor(len(pending)) as threads:
-        return list(threads.map(ask, pending))
+def at_once(calls: Calls) -> list[Any]:
+    """Functions that wait for other models -> their results, after the time of the slowest."""
+    first, *others = calls
+    if not others:
+        return [first()]
+    with ThreadPoolExecutor(len(others)) as threads:  # one waiting thread each, as `async_exec` has under an event loop
+        pending = [threads.submit(other) for other in others]
+        return [first(), *(each.result() for each in pending)]
 
 
 def pack(plates: Sequence[Plate]) -> list[Tensor]:

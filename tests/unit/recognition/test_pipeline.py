@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from plate_nets.common.errors import ContractError
 from plate_nets.contract import COUNTRY, CROP_DIMS
@@ -17,7 +15,7 @@ from plate_nets.recognition.appearance import Appearance
 from plate_nets.recognition.decoding import DOUBTED
 from plate_nets.recognition.geometry import clip
 from plate_nets.recognition.options import ReadOptions
-from plate_nets.recognition.pipeline import CHUNK, PlateReader, join, split_rows, take_rows
+from plate_nets.recognition.pipeline import CHUNK, PlateReader, join, take_rows
 from plate_nets.recognition.quads import cut_at_one_end
 from plate_nets.recognition.rectification import box_quads, quad_boxes
 from plate_nets.recognition.schemes import SchemeDecoder
@@ -60,7 +58,7 @@ class Chain:
     def reader(self, **changes: Any) -> PlateReader[Frame, Crops]:
         """A reader of these steps, some of them changed."""
         steps = {"detect": self.detect, "rectify": self.rectify, "readers": {"lprnet": self.recognise}}
-        return PlateReader(**{**steps, "decoder": NumberDecoder(), "split": split_rows, "take": take_rows, **changes})
+        return PlateReader(**{**steps, "decoder": NumberDecoder(), "take": take_rows, **changes})
 
     def detect(self, frame: Frame, stages: Stages, vehicles: bool) -> Found:
         numbers = np.arange(self.count, dtype=np.float32)
@@ -135,6 +133,21 @@ def test_the_requested_countries_decide_whether_a_short_plate_has_one_line(
     assert (plate.reading.text, plate.reading.scheme) == (text, country) and plate.reading.format
     assert plate.logits is not None
     np.testing.assert_array_equal(plate.logits, spell(blank(1) + spelt.index(text))[0])
+
+
+def test_short_plates_among_many_keep_their_own_crop_of_one_line() -> None:
+    count, short = 2 * CHUNK + 9, slice(0, None, 2)
+    corners = np.repeat(box_quads(np.array([[0, 0, 94, 20]], np.float32)).reshape(-1, 8), count, axis=0)
+    corners[short] = SHORT
+    texts = ["X", *(f"ABC{number:04}" for number in range(count))]
+    crops, as_one = blank(count), blank(len(corners[short]))
+    crops[1::2] = np.arange(2, count + 1, 2)[:, None, None, None]
+    as_one += np.arange(1, count + 1, 2)[:, None, None, None]
+    found = PlateCrops(crops, corners, as_one, blank(count))
+    asked = load_schemes("united_states")
+    spell = partial(spelling, asked[0].alphabet, texts)
+    reader = Chain(count).reader(rectify=np.copy, readers={"lprnet_latin": spell}, decoder=SchemeDecoder(asked))
+    assert [reading.text for reading in reader.read_crops(found)] == texts[1:]
 
 
 @pytest.mark.parametrize(
@@ -260,15 +273,6 @@ def test_logits_stay_with_their_plates() -> None:
 def test_logits_that_are_not_as_many_as_crops_are_refused() -> None:
     with pytest.raises(ContractError, match="lprnet: expected the logits of 3 crops, got 2"):
         Chain(3).reader(rectify=lambda crops: crops[:2]).scene(FRAME)
-
-
-@given(st.integers(0, 100), st.integers(1, 40))
-def test_chunks_are_the_rows_in_order(count: int, size: int) -> None:
-    rows = np.arange(count, dtype=np.float32)
-    chunks = list(split_rows(rows, size))
-    assert all(1 <= len(chunk) <= size for chunk in chunks)
-    assert all(np.shares_memory(chunk, rows) for chunk in chunks)
-    np.testing.assert_array_equal(np.concatenate([rows[:0], *chunks]), rows)
 
 
 UPRIGHT = box_quads(np.array([[10, 20, 114, 44]], np.float32))

@@ -8,7 +8,7 @@ import pytest
 from plate_nets.countries import main_scheme
 from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder, at_height, most_probable
 from plate_nets.recognition.options import ReadOptions
-from plate_nets.recognition.pipeline import PlateReader, split_rows, take_rows
+from plate_nets.recognition.pipeline import PlateReader, take_rows
 from plate_nets.recognition.quads import line_heights
 from plate_nets.recognition.schemes import SchemeDecoder
 from plate_nets.recognition.second_look import VARIANTS, looks_at
@@ -117,7 +117,6 @@ def test_only_uncertain_readings_get_a_second_look(upright: tuple[int, int], aga
         lambda crops: crops,
         {"lprnet": networks.read},
         SchemeDecoder([RUSSIA]),
-        split_rows,
         take_rows,
         look_again=networks.look_again,
     )
