@@ -119,7 +119,7 @@ class LocalReader:
         with self._turn:
             with stages("detect"):
                 found = self._finder.find_new(image, focus, stages, vehicles)
-            scene = self._pipeline.read_found(found.new, ReadOptions(evidence=True), stages)
+            scene = self._pipeline.read_found(found.new, stages)
         pairs = zip(found.settled.tolist(), found.scores.tolist(), strict=True)
         settled = [Plate(Box(*box), score, NOT_READ) for box, score in pairs]
         return Scene(with_vehicles([*scene.plates, *settled], scene.vehicles), scene.vehicles)

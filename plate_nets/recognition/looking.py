@@ -25,6 +25,8 @@ class Plan:
     schemes: Sequence[PlateScheme]
     appearance: bool
     stages: Stages = nullcontext
+    closer: bool = True
+    """Whether a plate whose text is not certain gets a closer look."""
 
     @cached_property
     def of_any_shape(self) -> Sequence[PlateScheme]:

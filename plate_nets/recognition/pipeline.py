@@ -118,13 +118,14 @@ class PlateReader(Generic[F, T]):
         return self._read(found, plan, options.evidence)
 
     def read_found(
-        self,
-        found: tuple[PlateCrops[T], Boxes, Scores, VehicleRows],
-        options: ReadOptions = ReadOptions(),
-        stages: Stages = nullcontext,
+        self, found: tuple[PlateCrops[T], Boxes, Scores, VehicleRows], stages: Stages = nullcontext
     ) -> Scene:
-        """Like `scene`, for the plates that ``detect`` or the like found in a frame."""
-        return self._read(found, self._plan(options, stages), options.evidence)
+        """Like `scene` with evidence, for the plates that ``detect`` or the like found in a frame of a video.
+
+        No plate gets a closer look, which takes the most time and adds nothing to the logits.
+        """
+        plan = self._plan(ReadOptions(), stages)
+        return self._read(found, replace(plan, closer=False), with_evidence=True)
 
     def _plan(self, options: ReadOptions, stages: Stages) -> Plan:
         schemes = self._decoder.choose(options.schemes)
@@ -160,7 +161,7 @@ class PlateReader(Generic[F, T]):
         quads = crops.corners.reshape(-1, 4, 2)
         sizes = zip(quads, lines_of(quads).tolist(), quad_size(quads)[0].tolist(), strict=True)
         plates: list[SightedPlate[T]] = [SightedPlate(row, *size) for row, size in enumerate(sizes)]
-        looks = [look for look in LOOKS if look.cut or self._look_again]
+        looks = [look for look in LOOKS if look.cut or (self._look_again and plan.closer)]
         while True:
             for look in looks:
                 if due := [plate for plate in plates if look.is_due(plate, plan)]:

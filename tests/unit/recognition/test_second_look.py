@@ -1,5 +1,6 @@
 """The second look: which plates get one, what it looks at, and how looks are combined."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +19,7 @@ from tests.spelling import spell
 
 RUSSIA = main_scheme()
 DECODER = PlateDecoder(RUSSIA)
+FRAME = np.zeros((20, 120, 3), np.uint8)
 
 
 def undecided(text: str, other: str, share: float = 0.5) -> Logits:
@@ -105,14 +107,8 @@ class Networks:
         return np.concatenate([answers[int(number)] for number in crops[:, 0, 12, 40]])
 
 
-@pytest.mark.parametrize(
-    ("upright", "again"),
-    [((4, 4), [2]), ((4, 3), [])],
-    ids=["its upright crop is not read", "its upright crop is certain"],
-)
-def test_only_uncertain_readings_get_a_second_look(upright: tuple[int, int], again: list[int]) -> None:
-    networks = Networks(upright)
-    reader = PlateReader(
+def reader_of(networks: Networks) -> PlateReader[Frame, Crops]:
+    return PlateReader(
         networks.detect,
         lambda crops: crops,
         {"lprnet": networks.read},
@@ -120,13 +116,31 @@ def test_only_uncertain_readings_get_a_second_look(upright: tuple[int, int], aga
         take_rows,
         look_again=networks.look_again,
     )
-    plates = reader.scene(np.zeros((20, 120, 3), np.uint8), ReadOptions(evidence=True)).plates
+
+
+@pytest.mark.parametrize(
+    ("upright", "again"),
+    [((4, 4), [2]), ((4, 3), [])],
+    ids=["its upright crop is not read", "its upright crop is certain"],
+)
+def test_only_uncertain_readings_get_a_second_look(upright: tuple[int, int], again: list[int]) -> None:
+    networks = Networks(upright)
+    plates = reader_of(networks).scene(FRAME, ReadOptions(evidence=True)).plates
     assert networks.again == again
     assert [plate.reading.text for plate in plates] == ["A123BC77", "B126EK78"]
     logits = plates[1].logits
     assert logits is not None
     best = np.full((1, 3, 24, 94), 2 if again else 3, np.float32)
     assert (logits == networks.read(best)[0]).all(), "evidence is the first look's"
+
+
+def test_plates_of_a_video_get_no_second_look() -> None:
+    networks = Networks((4, 4))
+    reader = reader_of(networks)
+    sure, unsure = reader.read_found(networks.detect(FRAME, nullcontext, False)).plates
+    assert networks.again == []
+    assert (sure.reading.text, unsure.reading.text) == ("A123BC77", "")
+    assert sure.logits is not None and unsure.logits is not None
 
 
 def test_low_lines_always_get_a_second_look() -> None:
