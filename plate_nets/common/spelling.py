@@ -2,9 +2,11 @@
 
 import unicodedata
 
-_TWINS = str.maketrans("АВЕКМНОРСТУХ", "ABEKMHOPCTYX", "-·•・.|")
-"""Cyrillic letters -> the Latin ones that look the same and are used in texts; what stands between the parts of a
-plate -> nothing."""
+_TWINS = str.maketrans("АВЕКМНОРСТУХІЈΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "ABEKMHOPCTYXIJABEZHIKMNOPTYX", "·•・.|")
+"""Cyrillic and Greek letters -> the Latin ones that look the same and are used in texts; what stands between the parts
+of a plate -> nothing."""
+_UNWRITTEN = ("Cf", "Pd")
+"""Categories of signs that no plate has: marks that only tell a direction, which copied texts have, and hyphens."""
 _KEYBOARDS = str.maketrans(
     {
         **{digit: str(unicodedata.digit(digit)) for digit in "٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹"},
@@ -19,7 +21,8 @@ _KEYBOARDS = str.maketrans(
 
 def normalize(plate: str) -> str:
     """A plate as people write it -> as in texts: no spaces, hyphens or dots, capitals, Latin letters, in NFKC."""
-    return "".join(unicodedata.normalize("NFKC", plate).upper().split()).translate(_TWINS)
+    signs = "".join(unicodedata.normalize("NFKC", plate).upper().split())
+    return "".join(sign for sign in signs if unicodedata.category(sign) not in _UNWRITTEN).translate(_TWINS)
 
 
 def folded(plate: str) -> str:
