@@ -71,7 +71,7 @@ class CarEvents:
             Car(
                 stay.id,
                 stay.track.box,
-                stay.text,
+                self.scheme.text_of(stay.text),
                 stay.track.evidence.probability(stay.text) if stay.text else 0.0,
                 stay.best_time,
                 stay.track.seen,

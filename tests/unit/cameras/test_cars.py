@@ -118,7 +118,9 @@ def test_an_event_has_the_text_in_the_order_of_its_country() -> None:
             reading = replace(found.reading, best="", scheme="egypt")
             seen = replace(found, reading=reading, logits=spell(symbols, scheme=schemes[0])[0])
             cars.update([seen], T0 + step / 10)
+        (car,) = cars.cars
         (event,) = cars.finish()
+        assert car.text == event.plate
         assert "".join(each.char for each in event.characters) == event.plate == event.candidates[0].plate
         told[event.plate] = event.region.code
     assert told == {"سطن٧١٢٦": "eg", "117تونس3989": "tn"}
