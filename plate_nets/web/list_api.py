@@ -3,6 +3,7 @@
 import asyncio
 import json
 from typing import Annotated, Any
+from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import JSONResponse
@@ -38,7 +39,7 @@ async def list_as_table(lists: TheLists, name: str) -> Response:
         {name: safe_cell(cell) for name, cell in {"plate": plate, **entry.cells()}.items()}
         for plate, entry in lists.get(name).items()
     )
-    headers = {"Content-Disposition": f'attachment; filename="{file_name(name)}.csv"'}
+    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name, safe='', errors='replace')}.csv"}
     return Response(await asyncio.to_thread(as_csv, rows), media_type="text/csv", headers=headers)
 
 
@@ -129,7 +130,3 @@ def _limits(entry: ListEntry) -> dict[str, Any]:
 def _fields(plate: str, entry: ListEntry) -> dict[str, Any]:
     """An entry as the fields of `bodies.Entry`; one from a file may be longer than a request may be."""
     return {"plate": plate, "label": entry.label, **dict.fromkeys(LIMITS), **_limits(entry)}
-
-
-def file_name(name: str) -> str:
-    return "".join(each if each.isascii() and (each.isalnum() or each in "-_") else "_" for each in name)

@@ -24,8 +24,14 @@ from plate_nets.evaluation.dataset import load_dataset
 from plate_nets.events.event import Crossed, Crossing, Images, Judged, PlateEvent
 from plate_nets.events.sinks.base import Record
 from plate_nets.events.sinks.sqlite import SqliteSink
+from plate_nets.recognition.local import LocalReader
+from plate_nets.web.app import create_app
+from plate_nets.web.health import Backend
 from plate_nets.web.labels import label_rows
 from plate_nets.web.lists import ListKeeper
+from plate_nets.web.parts import Sources
+from plate_nets.web.server import WebServer
+from plate_nets.web.settings import WebSettings
 from plate_nets.web.store import EventStore
 from tests.clips import TEXT, passing, still, write_clip
 from tests.commands import Result
@@ -512,6 +518,15 @@ def test_putting_a_table_replaces_the_list(seen: Seen) -> None:
     assert "A001BC77" in seen.lists.read_text(encoding="utf-8")
     assert seen.client.put(address, content=b"plate,label\nC003CC77,Eve\n").json()["added"] == 1
     assert seen.lists.read_text(encoding="utf-8") == "plate,label\nC003CC77,Eve\n"
+
+
+def test_a_saved_list_has_its_name_in_any_script(reader: LocalReader, tmp_path: Path) -> None:
+    path = tmp_path / "警察 list.csv"
+    path.write_text("plate,label\n", encoding="utf-8")
+    app = create_app(Backend(reader, "local"), WebSettings(), Sources(lists=ListKeeper([path])))
+    with WebServer(app) as server:
+        answer = httpx.get(f"{server.url}/api/v1/lists/警察 list.csv", trust_env=False)
+    assert answer.headers["Content-Disposition"].endswith("filename*=UTF-8''%E8%AD%A6%E5%AF%9F%20list.csv")
 
 
 def test_a_correction_that_fits_no_format_gets_a_warning_and_is_not_exported(seen: Seen, tmp_path: Path) -> None:
