@@ -110,6 +110,26 @@ def test_a_sign_has_its_characters_where_they_are_on_the_plate(context: BrowserC
     ]
 
 
+def test_a_line_of_words_has_the_characters_where_they_are_on_the_plate(context: BrowserContext) -> None:
+    found = opened(context).evaluate("""async (texts) => {
+        const { inLine } = await import("/static/plate.js");
+        return texts.map((text) => {
+            const line = document.body.appendChild(document.createElement("p"));
+            line.append(`${inLine(text)} 5`);
+            const [node] = line.childNodes;
+            const places = [...node.data].map((char, at) => {
+                const range = document.createRange();
+                range.setStart(node, at);
+                range.setEnd(node, at + 1);
+                return [range.getBoundingClientRect().left, char];
+            });
+            const visible = places.filter(([, char]) => !/\\p{Cf}/u.test(char));
+            return visible.sort(([a], [b]) => a - b).map(([, char]) => char).join("");
+        });
+    }""", ["京A12", "17تونس39", "طن٧١", "۱۲ب۳۴"])  # fmt: skip
+    assert found == ["京A12 5", f"17{'تونس'[::-1]}39 5", f"٧١{'طن'[::-1]} 5", "۱۲ب۳۴ 5"]
+
+
 def brightness(colour: str) -> float:
     """The relative luminance of "rgb(r, g, b)", after WCAG 2."""
     parts = [int(each) / 255 for each in re.findall(r"\d+", colour)]

@@ -2,7 +2,7 @@
 import { api, clock, facts, icon, make, number, rowForm, say, text, textOr } from "./common.js";
 import { history } from "./history.js";
 import { listForm } from "./list_entries.js";
-import { plateSign } from "./plate.js";
+import { inLine, plateSign } from "./plate.js";
 
 const HASH = /^[0-9a-f]{16}$/;
 const ARROWS = { towards: "↓", away: "↑" };
@@ -30,7 +30,7 @@ export function eventRow(event, { plain = false, act = null, show = null } = {})
       hint(event.vehicle?.type && vehicle(event.vehicle)),
       hint(event.country?.name !== "unknown" && event.country?.name?.toUpperCase()),
       hint(event.source),
-      hint(event.own_reading && event.own_reading.name !== event.plate && text("events.own_reading", { plate: event.own_reading.name })),
+      hint(event.own_reading && event.own_reading.name !== event.plate && text("events.own_reading", { plate: inLine(event.own_reading.name) })),
       event.is_parked ? make("span", { class: "pill", data: { level: "middle" } }, text("events.parked")) : null,
       event.stage === "provisional" ? make("span", { class: "pill", data: { level: "middle" } }, text("events.provisional")) : null,
       ...event.watch.map((match) => make("span", { class: "pill", data: { level: "low" } }, [match.list, match.label].filter(Boolean).join(": "))),
@@ -48,7 +48,7 @@ const vehicle = ({ type, side }) =>
 /** Why the plate has no text, and what it may be. */
 function unread({ unread: { reason, number: counted, unit }, candidates }) {
   const why = [textOr(`reasons.${reason}`, reason), number(counted, unit ? 0 : 2), unit && textOr(`reasons.${unit}`, unit)];
-  const maybe = candidates.slice(0, 3).map(({ plate, score }) => `${plate} ${number(score, 2)}`);
+  const maybe = candidates.slice(0, 3).map(({ plate, score }) => `${inLine(plate)} ${number(score, 2)}`);
   return make(
     "div",
     { class: "event-unread hint" },
@@ -68,7 +68,7 @@ function crop(event) {
 }
 
 const original = (event) =>
-  make("span", { class: "hint", title: text("events.read") }, make("s", {}, event.plate || event.reading), ` ${text("events.corrected")}`);
+  make("span", { class: "hint", title: text("events.read") }, make("s", {}, inLine(event.plate || event.reading)), ` ${text("events.corrected")}`);
 
 /** The buttons of an event, each of which opens a panel below its row. */
 function tools(event, row, show) {

@@ -1,5 +1,6 @@
 // Downloads of results: the API's JSON, a table with the columns of `plates read --csv`, an annotated picture.
 import { download, facts } from "./common.js";
+import { inLine } from "./plate.js";
 
 const stem = (file) => file.replace(/\.[^.]*$/, "") || "plates";
 const STROKES = { sure: "#16a34a", unsure: "#ea580c" };
@@ -49,7 +50,7 @@ export async function downloadPicture(picture, image) {
     for (const at of [0, 2, 4, 6]) pen.lineTo(plate.corners[at], plate.corners[at + 1]);
     pen.closePath();
     pen.stroke();
-    label(pen, plate.text || `${plate.reading}?`, plate.box, high, colour, picture);
+    label(pen, inLine(plate.text) || `${inLine(plate.reading)}?`, plate.box, high, colour, picture);
   }
   canvas.toBlob((blob) => download(`${stem(picture.file)}_plates.jpg`, blob), "image/jpeg", 0.92);
 }

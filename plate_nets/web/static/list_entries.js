@@ -1,5 +1,6 @@
 // Entries of watch lists: their limits in words, the entries near a text, and the form that adds a seen plate.
 import { api, attempt, facts, language, make, number, rowForm, say, text } from "./common.js";
+import { inLine } from "./plate.js";
 
 const date = new Intl.DateTimeFormat(language, { dateStyle: "medium" });
 const day = (value) => date.format(new Date(`${value}T00:00`)); // without a time, it would be a day of UTC
@@ -26,7 +27,7 @@ export async function nearEntries(list, wanted) {
     { class: "near hint" },
     text("lists.near", { text: near.text }),
     make("ul", {}, near.entries.map((entry) =>
-      make("li", {}, make("code", {}, entry.plate), ` ${[entry.label, limitsOf(entry), why(entry)].filter(Boolean).join(" · ")}`))),
+      make("li", {}, make("code", {}, inLine(entry.plate)), ` ${[entry.label, limitsOf(entry), why(entry)].filter(Boolean).join(" · ")}`))),
   );
 }
 

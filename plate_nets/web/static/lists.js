@@ -1,6 +1,7 @@
 // The section Lists: shows, adds and removes entries; imports and exports tables.
 import { api, attempt, icon, make, say, text } from "./common.js";
 import { addressOf, limitsOf, nearEntries } from "./list_entries.js";
+import { inLine } from "./plate.js";
 
 const MOST = 500;
 const TYPING = 250;
@@ -66,7 +67,7 @@ function row(address, entry, fill) {
     await attempt(() => api(`${address}/entries/${encodeURIComponent(plate)}`, { method: "DELETE" }));
     refresh();
   });
-  return make("tr", {}, make("td", {}, make("code", {}, plate)), make("td", {}, label), make("td", { class: "hint" }, limitsOf(entry)), make("td", { class: "end" }, edit, remove));
+  return make("tr", {}, make("td", {}, make("code", {}, inLine(plate))), make("td", {}, label), make("td", { class: "hint" }, limitsOf(entry)), make("td", { class: "end" }, edit, remove));
 }
 
 /** The form that adds an entry or changes one: its element, and a function that fills it with an entry. */

@@ -25,7 +25,16 @@ export function plateSign(plate) {
   return make("span", { class: "sign", role: "img", dir: way, "aria-label": words, data: { text: shown, ground: plate.ground ?? "white" } }, cells);
 }
 
+/** A plate's text for a line of words or a drawing: Arabic letters turn around what follows them, but not on a plate. */
+export function inLine(shown) {
+  if (!ARABIC_LETTER.test(shown)) return shown;
+  const ordered = ARABIC_LETTER.test(shown[0]) ? shown : shown.replace(ARABIC_WORD, `${LEFT_TO_RIGHT}$&${LEFT_TO_RIGHT}`);
+  return `${ISOLATE}${ordered}${END}`;
+}
+
+const [LEFT_TO_RIGHT, ISOLATE, END] = ["\u200e", "\u2066", "\u2069"];
 const ARABIC_LETTER = /(?=\p{Script=Arabic})\p{L}/u;
+const ARABIC_WORD = new RegExp(`(?:${ARABIC_LETTER.source})+`, "gu");
 const DIGIT = /\p{Nd}/u;
 
 /** Characters -> the same with runs of one kind as one: a word of Arabic letters, or a number between letters from the right. */

@@ -2,7 +2,7 @@
 import { ApiError, api, copy, facts, icon, make, number, percent, say, text, textOr } from "./common.js";
 import { cropPlates } from "./crop.js";
 import { downloadCsv, downloadJson, downloadPicture } from "./export.js";
-import { plateSign, surePill } from "./plate.js";
+import { inLine, plateSign, surePill } from "./plate.js";
 import { VideoView, watchVideo } from "./video.js";
 import { Viewer } from "./viewer.js";
 
@@ -244,7 +244,7 @@ function candidates(others) {
     "div",
     { class: "candidates" },
     make("p", { class: "hint" }, text("try.candidates")),
-    make("ul", {}, ...others.map(({ plate, score }) => make("li", {}, make("code", {}, plate), make("span", { class: "hint" }, percent(score))))),
+    make("ul", {}, ...others.map(({ plate, score }) => make("li", {}, make("code", {}, inLine(plate)), make("span", { class: "hint" }, percent(score))))),
   );
 }
 
