@@ -63,7 +63,8 @@ def mcp(
                 except PlateError as error:
                     raise ToolError(str(error)) from error
 
-        opened = open_reader(not url, url, "http", _TIMEOUT, None, None, use_schemes(scheme), patient=True)
+        schemes = use_schemes(scheme)
+        opened = open_reader(not url, url, "http", _TIMEOUT, None, None, schemes, patient=True)
         reader = stack.enter_context(opened)
         one_at_a_time = threading.Lock()
 
@@ -82,6 +83,6 @@ def mcp(
                 raise ToolError(str(error)) from error
             if found.error is not None:
                 raise ToolError(f"{picture}: {found.error}")
-            return record(found)
+            return record(found, schemes)
 
         server.run()

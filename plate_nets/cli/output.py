@@ -5,7 +5,7 @@ import csv
 import json
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -14,9 +14,9 @@ import typer
 
 from plate_nets.common.atomic_files import write_whole
 from plate_nets.common.contexts import Closing
-from plate_nets.common.errors import InputError, InputTooLarge, SchemeError
+from plate_nets.common.errors import InputError, InputTooLarge
 from plate_nets.common.extras import needs
-from plate_nets.countries import load_scheme
+from plate_nets.countries import PlateScheme, load_scheme, shipped
 from plate_nets.countries.designs import UNKNOWN
 from plate_nets.recognition.encoded import SUFFIXES
 from plate_nets.recognition.reasons import why_unread
@@ -64,7 +64,10 @@ class Output(Closing, ABC):
 
 
 class LineOutput(Output):
-    """One line per plate on stdout; errors on stderr."""
+    """One line per plate on stdout; errors on stderr. ``schemes``: those that the user named."""
+
+    def __init__(self, schemes: Sequence[PlateScheme] = ()) -> None:
+        self._schemes = schemes
 
     def write(self, picture: Picture) -> None:
         if picture.error is not None:
@@ -73,7 +76,7 @@ class LineOutput(Output):
         time = f"{picture.milliseconds:.0f} ms"
         for plate in picture.plates:
             reading = plate.reading
-            text = reading.text or f"unread ({reading.best}? {_why_unread(plate)})"
+            text = reading.text or f"unread ({reading.best}? {_why_unread(plate, self._schemes)})"
             box = ",".join(f"{side:.0f}" for side in plate.box.sides)
             figures = f"confidence {reading.confidence:.3f}  score {plate.score:.3f}  box {box}  {time}"
             own = plate.vehicle
@@ -86,13 +89,14 @@ class LineOutput(Output):
 
 
 class JsonOutput(Output):
-    """One JSON array on stdout, one object per picture, written as they come."""
+    """One JSON array on stdout, one object per picture, written as they come. ``schemes``: as in `LineOutput`."""
 
-    def __init__(self) -> None:
+    def __init__(self, schemes: Sequence[PlateScheme] = ()) -> None:
+        self._schemes = schemes
         self._before = "[\n"
 
     def write(self, picture: Picture) -> None:
-        typer.echo(self._before + json.dumps(record(picture), ensure_ascii=False), nl=False)
+        typer.echo(self._before + json.dumps(record(picture, self._schemes), ensure_ascii=False), nl=False)
         self._before = ",\n"
 
     def close(self) -> None:
@@ -222,22 +226,22 @@ def _vehicle(plate: Plate) -> dict[str, str]:
     return dict(zip(VEHICLE_COLUMNS, (plate.vehicle.type, f"{plate.vehicle.score:.4f}", *box), strict=True))
 
 
-def _why_unread(plate: Plate) -> Unread:
-    try:
-        scheme = load_scheme(plate.reading.scheme) if plate.reading.scheme else None
-    except SchemeError:  # a scheme that only the server has
-        scheme = None
+def _why_unread(plate: Plate, schemes: Sequence[PlateScheme]) -> Unread:
+    name = plate.reading.scheme
+    scheme = next((each for each in schemes if each.name == name), None)
+    if scheme is None and name in shipped():  # others are in a file that only the server has
+        scheme = load_scheme(name)
     return why_unread(plate, scheme)
 
 
-def record(picture: Picture) -> dict[str, Any]:
+def record(picture: Picture, schemes: Sequence[PlateScheme] = ()) -> dict[str, Any]:
     if picture.error is not None:
         return {"file": shown(picture.path), "error": picture.error}
     return {
         "file": shown(picture.path),
         "milliseconds": round(picture.milliseconds, 1),
         "plates": [
-            plate.to_dict() | {"unread": None if plate.reading.text else asdict(_why_unread(plate))}
+            plate.to_dict() | {"unread": None if plate.reading.text else asdict(_why_unread(plate, schemes))}
             for plate in picture.plates
         ],
     }

@@ -112,13 +112,13 @@ def read(
     failed = 0
     seen: set[str] = set()
     with ExitStack() as stack:
-        outputs: list[Output] = [stack.enter_context(JsonOutput() if json else LineOutput())]
+        use_detail(detail, url)
+        schemes = use_schemes(scheme)
+        outputs: list[Output] = [stack.enter_context(JsonOutput(schemes) if json else LineOutput(schemes))]
         if csv:
             outputs.append(stack.enter_context(CsvOutput(csv)))
         if save_annotated:
             outputs.append(stack.enter_context(PictureOutput(save_annotated)))
-        use_detail(detail, url)
-        schemes = use_schemes(scheme)
         opened = open_reader(local, url, protocol, timeout, model_repository, log, schemes, patient=True)
         reader = shaped(stack.enter_context(opened))
         for source in _progress(sources):

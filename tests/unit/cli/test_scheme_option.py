@@ -1,5 +1,6 @@
 """--scheme: names, files, and what the command passes to its own server."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,10 +8,13 @@ from typer.testing import CliRunner
 
 from plate_nets.cli import app
 from plate_nets.cli.options import SCHEME_VARIABLE, use_schemes
+from plate_nets.cli.output import Picture, record
 from plate_nets.common.errors import SchemeError
 from plate_nets.contract import PLATE_RECOGNITION
 from plate_nets.triton.backend.settings import SchemeSettings, read_settings
-from tests.schemes import write_testland
+from plate_nets.types import Reading
+from tests.schemes import make_testland, write_testland
+from tests.unit.cameras.traffic import plate
 
 
 def told() -> str:
@@ -23,6 +27,16 @@ def test_a_server_of_this_process_reads_the_named_schemes(monkeypatch: pytest.Mo
     path = write_testland(tmp_path)
     names = [scheme.name for scheme in use_schemes("brazil, testland.toml")]
     assert names == ["brazil", "testland"] and told() == f"brazil,{path}", "the server runs in another folder"
+
+
+def test_a_plate_without_a_text_is_explained_by_a_scheme_of_a_file(tmp_path: Path) -> None:
+    schemes = [make_testland(tmp_path)]
+    reading = Reading("", "AAAAAA", 0.999, (0.999,) * 6, scheme=schemes[0].name)
+    picture = Picture(
+        Path("car.jpg"), Path("car.jpg"), plates=(replace(plate("", 300, 200), reading=reading, logits=None),)
+    )
+    reasons = [record(picture, known)["plates"][0]["unread"]["reason"] for known in (schemes, ())]
+    assert reasons == ["no_format", "unsure"]
 
 
 def test_an_unknown_scheme_is_refused_before_a_server_starts() -> None:
