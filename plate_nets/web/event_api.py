@@ -14,8 +14,9 @@ from sse_starlette import EventSourceResponse
 
 from plate_nets.common.error_codes import NOT_FOUND
 from plate_nets.common.errors import InputError
-from plate_nets.common.spelling import normalize
+from plate_nets.common.spelling import folded, normalize
 from plate_nets.common.spreadsheet import safe_cell
+from plate_nets.countries import PlateScheme
 from plate_nets.events.sinks.files import COLUMNS, csv_lines, row
 from plate_nets.web import bodies
 from plate_nets.web.event_filter import EventFilter
@@ -127,7 +128,7 @@ async def one_event(event: Existing) -> Document:
 @router.put("/{id}/correction")
 async def correct_event(store: TheStore, backend: TheBackend, id: str, given: bodies.Correction) -> Document:
     """Store the true text of a plate beside the reading; a text that fits no format is stored with a warning."""
-    plate = normalize(given.plate)
+    plate = _as_read(normalize(given.plate), backend.scheme)
     if plate and not plate.isalnum():
         raise InputError("plate: expected letters and digits")
     event = _existing(await asyncio.to_thread(store.correct, id, plate))
@@ -145,6 +146,17 @@ async def picture_of_event(
     if path is None:
         raise Refused(NOT_FOUND, "picture: not stored")
     return FileResponse(path, media_type="image/jpeg")
+
+
+def _as_read(plate: str, scheme: PlateScheme) -> str:
+    """A normalized plate -> with the signs that its country's reader has, if another keyboard wrote them."""
+    if plate.isascii() or scheme.is_plate(plate):
+        return plate
+    for country in scheme.members or (scheme,):
+        signs = {folded(sign): sign for sign in "".join(country.signs.values())}
+        if country.is_plate(text := "".join(signs.get(folded(sign), sign) for sign in plate)):
+            return text
+    return plate
 
 
 def _hours(wanted: EventFilter) -> tuple[int, int]:

@@ -11,7 +11,7 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-from plate_nets.countries import main_scheme
+from plate_nets.countries import PlateScheme, main_scheme
 from plate_nets.events.event import PlateEvent
 from plate_nets.events.sinks.base import Record
 from plate_nets.events.sinks.sqlite import SqliteSink
@@ -92,13 +92,15 @@ class Seen:
 
 
 @contextmanager
-def seeing(reader: LocalReader, tmp_path: Path, settings: WebSettings) -> Iterator[Seen]:
+def seeing(
+    reader: LocalReader, tmp_path: Path, settings: WebSettings, scheme: PlateScheme = main_scheme()
+) -> Iterator[Seen]:
     path, staff, pictures = tmp_path / "events.sqlite", tmp_path / "staff.csv", tmp_path / "pictures"
     pictures.mkdir()
     staff.write_text("plate,label\nA001BC77,Ann\n", encoding="utf-8")
     store = EventStore(path)
     sources = Sources(store, pictures, lists=ListKeeper([staff]))
-    app = create_app(Backend(reader, "local", scheme=main_scheme()), settings, sources)
+    app = create_app(Backend(reader, "local", scheme=scheme), settings, sources)
     with WebServer(app) as server, httpx.Client(base_url=server.url, timeout=60, trust_env=False) as client:
         seen = Seen(client, path, staff, pictures)
         yield seen

@@ -20,6 +20,7 @@ from plate_nets.cameras.list_entries import ListEntry
 from plate_nets.cameras.privacy import without_texts
 from plate_nets.cameras.watch_lists import load_watch_list
 from plate_nets.cli import app
+from plate_nets.countries import default_plates
 from plate_nets.evaluation.dataset import load_dataset
 from plate_nets.events.event import Crossed, Crossing, Images, Judged, PlateEvent
 from plate_nets.events.sinks.base import Record
@@ -37,7 +38,7 @@ from tests.clips import TEXT, passing, still, write_clip
 from tests.commands import Result
 from tests.events import MOMENT, event, later
 from tests.killing import kill
-from tests.web.conftest import CAR, Seen, connected
+from tests.web.conftest import CAR, Seen, connected, seeing
 
 EVENTS = "/api/v1/events"
 
@@ -541,6 +542,18 @@ def test_a_correction_that_fits_no_format_gets_a_warning_and_is_not_exported(see
     assert "0 labels; 1 left out: fit no format" in export(tmp_path / "a", *kept, "--scheme", "russia").output
     assert export(tmp_path / "latin", *kept, "--scheme", "latin").output.endswith("latin: 1 label\n")
     assert export(tmp_path / "all", *kept, "--any-text").output.endswith("all: 1 label\n")
+
+
+def test_a_correction_has_the_signs_of_its_country_whatever_keyboard_wrote_it(
+    reader: LocalReader, tmp_path: Path
+) -> None:
+    written = {"سطه 7126": "سطھ٧١٢٦", "12 ب 34567": "۱۲ب۳۴۵۶۷", "12345 ا 6": "12345أ6", "ققققق 12": "ققققق12"}
+    with seeing(reader, tmp_path, WebSettings(), default_plates()) as seen:
+        seen.write(event(1))
+        address = f"{EVENTS}/{event(1).id}/correction"
+        answers = [seen.client.put(address, json={"plate": plate}).json() for plate in written]
+    assert [each["correction"] for each in answers] == [*written.values()]
+    assert [bool(each["warning"]) for each in answers] == [False, False, False, True]
 
 
 @pytest.mark.parametrize(
