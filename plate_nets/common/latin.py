@@ -18,6 +18,12 @@ def latin_form(text: str) -> str:
     return "".join(signs.get(sign) or str(unicodedata.digit(sign, sign)) for sign in text).strip("-")
 
 
+def drawn_form(text: str) -> str:
+    """A text -> its Latin form without accents, for a font of ASCII; signs without such a form stay."""
+    parts = unicodedata.normalize("NFD", latin_form(text)).replace("Đ", "D")
+    return "".join(sign for sign in parts if not unicodedata.combining(sign))
+
+
 def is_latin(text: str) -> bool:
     """Whether a text has only ASCII signs and letters of the Latin script."""
     return all(sign.isascii() or unicodedata.name(sign, "").startswith("LATIN ") for sign in text)

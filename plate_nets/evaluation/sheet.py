@@ -7,7 +7,7 @@ import cv2
 import numpy as np
 
 from plate_nets.common.atomic_files import write_whole
-from plate_nets.common.latin import latin_form
+from plate_nets.common.latin import drawn_form
 from plate_nets.evaluation.reading_metrics import ReadPlate
 from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, Crops
 
@@ -35,4 +35,4 @@ def save_sheet(path: Path, plates: Sequence[ReadPlate], crops: Crops) -> None:
 
 
 def _write(sheet: cv2.typing.MatLike, text: str, at: tuple[int, int], colour: tuple[int, int, int]) -> None:
-    cv2.putText(sheet, latin_form(text), at, cv2.FONT_HERSHEY_SIMPLEX, 0.42, colour, 1, cv2.LINE_AA)
+    cv2.putText(sheet, drawn_form(text), at, cv2.FONT_HERSHEY_SIMPLEX, 0.42, colour, 1, cv2.LINE_AA)

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import cv2
 import numpy as np
 
-from plate_nets.common.latin import latin_form
+from plate_nets.common.latin import drawn_form
 from plate_nets.recognition.images import decode_image
 from plate_nets.recognition.quads import quad_of
 from plate_nets.recognition.reader import FrameLimits
@@ -24,8 +24,8 @@ _FONT = cv2.FONT_HERSHEY_DUPLEX
 def annotate(frame: Frame, plates: Iterable[Plate]) -> Frame:
     """A frame and its plates -> a copy with the plates' outlines and texts, and the boxes of their vehicles.
 
-    A plate without a certain text has another colour, and its best reading with a question mark. OpenCV's font has no
-    other scripts, so texts are in Latin letters.
+    A plate without a certain text has another colour, and its best reading with a question mark. OpenCV's font has
+    ASCII alone, so texts are in Latin letters without accents.
     """
     drawn = np.array(frame)
     h, w = frame.shape[:2]
@@ -41,7 +41,7 @@ def annotate(frame: Frame, plates: Iterable[Plate]) -> Frame:
         outline = np.round(quad_of(plate)).astype(np.int32)
         cv2.polylines(drawn, [outline], True, colour, line)
         left, top, _, height = cv2.boundingRect(outline)
-        _label(drawn, latin_form(text) or f"{latin_form(plate.reading.best)}?", (left, top), top + height, colour)
+        _label(drawn, drawn_form(text) or f"{drawn_form(plate.reading.best)}?", (left, top), top + height, colour)
     return drawn
 
 

@@ -2,8 +2,9 @@
 
 import pytest
 
-from plate_nets.common.latin import is_latin, latin_beside, latin_form
+from plate_nets.common.latin import drawn_form, is_latin, latin_beside, latin_form
 from plate_nets.countries import load_scheme
+from tests.schemes import SHIPPED
 
 
 @pytest.mark.parametrize(
@@ -27,6 +28,14 @@ from plate_nets.countries import load_scheme
 def test_a_text_has_a_latin_form(text: str, latin: str) -> None:
     assert latin_form(text) == latin
     assert latin_beside(text) == ("" if latin == text else latin), "told if it differs"
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_every_sign_of_a_country_can_be_drawn(name: str) -> None:
+    scheme = load_scheme(name)
+    signs = {scheme.words.get(symbol, symbol) for symbols in scheme.signs.values() for symbol in symbols}
+    assert all(drawn_form(sign).isascii() for sign in signs)
+    assert drawn_form("MÜĐ1") == "MUD1"
 
 
 @pytest.mark.parametrize("country", ["china", "egypt", "iran", "japan", "korea", "morocco", "tunisia"])
