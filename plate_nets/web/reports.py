@@ -17,8 +17,8 @@ from plate_nets.web import bodies
 
 _LONGEST = 16
 """Characters of a plate."""
-_UNREAD = {"", "UNKNOWN", "NOPLATE", "UNRECOGNISED", "UNRECOGNIZED"}
-"""What cameras write if they could not read a plate."""
+_UNREAD = {"", "UNKNOWN", "NOPLATE", "UNRECOGNISED", "UNRECOGNIZED", "无牌", "无车牌"}
+"""What cameras write if they could not read a plate; in Chinese, that there is none."""
 
 
 @dataclass(frozen=True)

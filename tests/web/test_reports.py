@@ -84,11 +84,14 @@ def test_a_post_is_an_event_beside_our_own_reading_of_its_picture(seen: Seen, ma
 
 
 @pytest.mark.parametrize("maker", MAKERS)
-@pytest.mark.parametrize(("picture", "plates"), [(CAR, [TEXT]), (b"", []), (b"no picture", [])])
+@pytest.mark.parametrize(
+    ("written", "picture", "plates"),
+    [("unknown", CAR, [TEXT]), ("无车牌", CAR, [TEXT]), ("unknown", b"", []), ("unknown", b"no picture", [])],
+)
 def test_a_plate_that_the_camera_cannot_read_is_read_here(
-    seen: Seen, maker: str, picture: bytes, plates: list[str]
+    seen: Seen, maker: str, written: str, picture: bytes, plates: list[str]
 ) -> None:
-    assert (post(seen.client, maker, "unknown", picture).raise_for_status().json()["id"] is not None) == bool(plates)
+    assert (post(seen.client, maker, written, picture).raise_for_status().json()["id"] is not None) == bool(plates)
     events = seen.client.get("/api/v1/events").json()["events"]
     assert [(each["plate"], each["source"], each["camera_id"]) for each in events] == [
         (each, maker, maker) for each in plates
