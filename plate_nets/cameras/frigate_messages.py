@@ -7,8 +7,7 @@ from typing import Any
 from paho.mqtt.client import Client, MQTTMessage
 from paho.mqtt.reasoncodes import ReasonCode
 
-from plate_nets.events.sinks.broker import Broker
-from plate_nets.events.sinks.mqtt_connection import QOS, MqttClient
+from plate_nets.events.sinks.mqtt_connection import QOS, Broker, MqttClient
 
 _LONGEST_PAUSE = 30
 _LONGEST = 1 << 20

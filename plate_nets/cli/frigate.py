@@ -71,7 +71,7 @@ def frigate(
         from plate_nets.cameras.frigate_api import FrigateApi
         from plate_nets.cameras.frigate_messages import events_of_frigate
         from plate_nets.cameras.pictures import PictureSettings, Retention, with_frame
-        from plate_nets.events.sinks.broker import Broker
+        from plate_nets.events.sinks.mqtt_connection import Broker
         from plate_nets.events.sinks.recorder import Recorder
 
     terminal = Console(stderr=True, highlight=False, soft_wrap=True)

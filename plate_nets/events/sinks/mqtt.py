@@ -6,17 +6,17 @@ import secrets
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from typing import Any
 
-from paho.mqtt.client import Client, MQTTMessage
+from paho.mqtt.client import MQTTMessage
 
 from plate_nets.common.errors import SinkError
 from plate_nets.events.sinks.base import Notes, Record, Sink, Site
-from plate_nets.events.sinks.broker import Broker
 from plate_nets.events.sinks.channels import Visits, is_late, list_topic, seen_at, zone_topic
 from plate_nets.events.sinks.home_assistant import Entity, of_camera, of_list
-from plate_nets.events.sinks.mqtt_connection import OFFLINE, ONLINE, QOS, Connection, MqttClient
+from plate_nets.events.sinks.mqtt_connection import OFFLINE, ONLINE, Broker, Connection
 from plate_nets.events.sinks.settings import MqttSettings
 from plate_nets.events.sinks.stored_pictures import stored_picture
 
@@ -73,9 +73,8 @@ class MqttSink(Sink):
         retain: bool = False,
         off_after: int = MqttSettings.off_after,
     ) -> None:
-        broker = Broker.parse(url, _TOPIC)
-        self._broker = broker
-        self._topic = broker.topic
+        self._broker = Broker.parse(url, _TOPIC)
+        self._topic = self._broker.topic
         self._discovery = discovery
         self._timeout = timeout
         self._retain = retain
@@ -211,28 +210,23 @@ class MqttSink(Sink):
         return self._memory
 
     def _connect(self) -> Connection:
-        shared = self._open(self.status_topic, None, lambda: None)
+        # Of the two connections, the one that sends no events hears others, in case that they write nonsense
+        heard = [f"{self.status_topic}/#", f"{self._topic}/+/status"]
+        shared = self._open(self.status_topic, heard=heard, received=self._heard)
         try:
-            return self._open(self.process_topic, shared, self._begin_again)
+            return self._open(self.process_topic, shared=shared, connected=self._begin_again)
         except SinkError:
             shared.close()
             raise
 
-    def _open(self, status_topic: str, shared: Connection | None, connected: Callable[[], None]) -> Connection:
-        client = MqttClient(self._broker, int(_LONGEST_PAUSE))
-        client.will_set(status_topic, OFFLINE, QOS, retain=True)
-        heard = []
-        if shared is None:  # of the two connections the one that sends no events, in case that others write nonsense
-            heard = [f"{self.status_topic}/#", f"{self._topic}/+/status"]
-            client.on_message = self._heard
-        host, port = self._broker.host, self._broker.port
-        return Connection(client, host, port, status_topic, self._timeout, shared, heard, connected)
+    def _open(self, status_topic: str, **options: Any) -> Connection:
+        return Connection(self._broker, status_topic, self._timeout, int(_LONGEST_PAUSE), **options)
 
     def _begin_again(self) -> None:
         """A new connection: the broker may have forgotten everything."""
         self._said = {self.status_topic: ONLINE, self.process_topic: ONLINE}
 
-    def _heard(self, client: Client, data: object, message: MQTTMessage) -> None:
+    def _heard(self, message: MQTTMessage) -> None:
         """Another process has said something about its status or ours, or the broker our last will."""
         text, ours = message.payload.decode(errors="replace"), self._said.get(message.topic)
         of_process = message.topic.startswith(f"{self.status_topic}/")

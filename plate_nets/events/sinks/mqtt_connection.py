@@ -1,22 +1,56 @@
-"""A connection to an MQTT broker that bounds what the broker may send and how long it may take."""
+"""Connections to an MQTT broker, which bound what it may send and how long it may take."""
 
 import contextlib
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from urllib.parse import unquote, urlsplit
 
-from paho.mqtt.client import Client, ConnectFlags, MQTTMessageInfo
+from paho.mqtt.client import Client, ConnectFlags, MQTTMessage, MQTTMessageInfo
 from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode
 from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 
-from plate_nets.common.errors import SinkError
-from plate_nets.events.sinks.broker import Broker
+from plate_nets.common.credentials import hide_credentials
+from plate_nets.common.errors import InputError, SinkError
 
 ONLINE, OFFLINE = "online", "offline"
 QOS = 1
 """At least once."""
+_PORTS = {"mqtt": 1883, "mqtts": 8883}
 _LONGEST = 4096
 """Bytes of a packet from a broker that only sends acknowledgements, which have five, and short statuses."""
+
+
+@dataclass(frozen=True)
+class Broker:
+    """Where a broker is, how to log in, and the topic to use."""
+
+    host: str
+    port: int
+    encrypted: bool
+    topic: str
+    user: str | None = field(default=None, repr=False)
+    password: str | None = field(default=None, repr=False)
+
+    @classmethod
+    def parse(cls, url: str, topic: str) -> "Broker":
+        """``mqtt://user:password@host:port/topic``, or ``mqtts://`` with TLS -> its parts; ``topic``: without one.
+
+        Raises:
+            InputError: it has another form.
+        """
+        parts = urlsplit(url)
+        try:
+            port = parts.port or _PORTS[parts.scheme]
+        except (KeyError, ValueError) as error:
+            expected = " or ".join(f"{scheme}://host:port/topic" for scheme in _PORTS)
+            raise InputError(f"mqtt: expected {expected}, got {hide_credentials(url)}") from error
+        topic = unquote(parts.path.strip("/")) or topic
+        if not parts.hostname or set("+#") & set(topic):
+            raise InputError(f"mqtt: expected a host and a topic without + and #, got {hide_credentials(url)}")
+        user, password = (unquote(each) if each else None for each in (parts.username, parts.password))
+        return cls(parts.hostname, port, parts.scheme == "mqtts", topic, user, password)
 
 
 class MqttClient(Client):
@@ -35,7 +69,10 @@ class MqttClient(Client):
         super().__init__(CallbackAPIVersion.VERSION2)
         self._longest = longest
         self.reconnect_delay_set(1, longest_pause)
-        broker.prepare(self)
+        if broker.user:
+            self.username_pw_set(broker.user, broker.password)
+        if broker.encrypted:
+            self.tls_set()
 
     def end(self) -> None:
         self.ended = True
@@ -59,9 +96,12 @@ class Connection:
     """One connection to a broker, opened at once.
 
     Args:
-        status_topic: gets "online" at each connection, and "offline" at the end.
+        status_topic: gets "online" at each connection, and "offline" at the end: from here or, as the last will, from
+            the broker.
+        longest_pause: seconds between two attempts to connect.
         shared: a second connection, closed together with this one.
         heard: topics to subscribe to, unless a message there is too long.
+        received: called with each message of these topics.
         connected: called at each connection.
 
     Raises:
@@ -70,27 +110,30 @@ class Connection:
 
     def __init__(
         self,
-        client: MqttClient,
-        host: str,
-        port: int,
+        broker: Broker,
         status_topic: str,
         timeout: float,
-        shared: "Connection | None",
-        heard: Sequence[str],
-        connected: Callable[[], None],
+        longest_pause: int,
+        *,
+        shared: "Connection | None" = None,
+        heard: Sequence[str] = (),
+        received: Callable[[MQTTMessage], None] = lambda message: None,
+        connected: Callable[[], None] = lambda: None,
     ) -> None:
-        self._client = client
+        self._client = client = MqttClient(broker, longest_pause)
         self._status_topic = status_topic
         self._shared = shared
         self._heard = heard
         self._at_connection = connected
         self._answered = threading.Event()
         self._refusal: str | None = None
+        client.will_set(status_topic, OFFLINE, QOS, retain=True)
+        client.on_message = lambda _client, _data, message: received(message)
         client.on_connect = self._connected
         client.on_connect_fail = lambda _client, _data: self._answered.set()
         client.connect_timeout = timeout
         try:
-            client.connect(host, port)
+            client.connect(broker.host, broker.port)
         except (OSError, ValueError) as error:
             raise SinkError(f"no answer: {getattr(error, 'strerror', None) or error}") from error
         client.loop_start()

@@ -25,10 +25,10 @@ from plate_nets.cameras.frigate_messages import events_of_frigate
 from plate_nets.common.errors import InputError, SinkError
 from plate_nets.events.event import Images, PlateEvent
 from plate_nets.events.sinks.base import Record, Site
-from plate_nets.events.sinks.broker import Broker as MqttBroker
 from plate_nets.events.sinks.delivery import Delivery, finish_all
 from plate_nets.events.sinks.home_assistant import of_camera, of_list
 from plate_nets.events.sinks.mqtt import MqttSink
+from plate_nets.events.sinks.mqtt_connection import Broker as MqttBroker
 from plate_nets.events.sinks.outbox import Outbox
 from plate_nets.events.sinks.recorder import Recorder
 from plate_nets.events.sinks.settings import MqttSettings
@@ -345,7 +345,7 @@ def test_closing_does_not_wait_for_a_reconnection(
 
     monkeypatch.setattr(Client, "reconnect", reconnect_slowly)
     sink = MqttSink(f"mqtt://127.0.0.1:{hostile(broker)}/plates", timeout=30)
-    connection = sink._open(sink.process_topic, None, lambda: None)
+    connection = sink._open(sink.process_topic)
     assert lost.wait(60)
     client, closing = connection._client, threading.Thread(target=connection.close)
     closing.start()
