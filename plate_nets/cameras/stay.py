@@ -109,13 +109,14 @@ class Stay:
             self._anchor = here
 
     def update_vehicle(self, vehicle: VehicleTrack | None) -> None:
-        """The plate was seen in this frame in a vehicle, or clearly in none."""
+        """The plate was seen in this frame; ``vehicle``: the track of its vehicle, if it has one that is tracked."""
+        if self.track.plate.vehicle:
+            self.sights.add(self.track.plate.vehicle, self.track.last_seen)
         if vehicle is None:
             return
         vehicle.plates.add(self.track.number)
         vehicle.reported = vehicle.reported or bool(self.revision)
         self.vehicle_track = vehicle
-        self.sights.add(vehicle.vehicle, self.track.last_seen)
         plate, box = self.track.plate.box, vehicle.vehicle.box
         x, y = plate.centre
         centre = (x - box.xmin, y - box.ymin, plate.height)

@@ -86,6 +86,13 @@ def test_the_side_of_a_standing_car_is_unknown() -> None:
     assert final.vehicle is not None and final.vehicle.side is None
 
 
+def test_a_vehicle_too_weak_to_be_tracked_is_that_of_its_plate() -> None:
+    _, cars = watch(lambda time: ([plate(TEXT, 640)], [car(640, kind="bus", score=0.2)]), 1)
+    (final,) = cars.finish()
+    assert final.vehicle is not None
+    assert (final.vehicle.type, final.vehicle.score) == ("bus", pytest.approx(0.2))
+
+
 def test_without_vehicles_events_have_none() -> None:
     _, cars = watch(lambda time: ([plate(TEXT, 640)], []), 1)
     assert [event.vehicle for event in cars.finish()] == [None]
