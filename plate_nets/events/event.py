@@ -5,11 +5,13 @@ The fields of `PlateEvent.to_dict` are a contract with those who store events; p
 
 import json
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, is_dataclass
 from datetime import UTC, datetime
+from functools import cache
 from importlib import resources
-from typing import Any, Final, Literal
+from types import NoneType
+from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
 from plate_nets.common.errors import ContractError
 from plate_nets.common.latin import latin_beside
@@ -221,33 +223,12 @@ class PlateEvent:
             values = {
                 each.name: record[each.name] for each in fields(cls) if each.name not in LATER or each.name in record
             }
-            values["timestamp"] = datetime.fromisoformat(record["timestamp_local"])
-            for name in ("first_seen", "last_seen"):
-                values[name] = datetime.fromisoformat(values[name])
-            for name, kind in (("region", Region), ("frames", Frames), ("images", Images)):
-                values[name] = kind(**values[name])
-            values["box"] = _box(values["box"])
-            for name, of in (("characters", Character), ("candidates", Candidate), ("watch", WatchMatch)):
-                values[name] = tuple(of(**each) for each in values[name])
-            values["crossings"] = tuple(
-                Crossing(each["line"], each["direction"], datetime.fromisoformat(each["timestamp"]))
-                for each in values["crossings"]
-            )
-            values["zones"] = tuple(map(_zone_visit, values.get("zones", ())))
-            if vehicle := values.get("vehicle"):
-                values["vehicle"] = Vehicle(**vehicle | {"box": _box(vehicle["box"])})
-            for name in ("country", "ground", "own_reading"):
-                if judged := values.get(name):
-                    values[name] = Judged(**judged)
-            if unread := values.get("unread"):
-                values["unread"] = Unread(**unread | {"number": _finite(unread["number"])})
-            if values["corners"] is not None:
-                values["corners"] = tuple((_finite(x), _finite(y)) for x, y in values["corners"])
+            event: PlateEvent = _of(cls, values | {"timestamp": record["timestamp_local"]})
         except KeyError as error:
             raise ContractError(f"event: expected the fields of {SCHEMA}, got none named {error}") from error
         except (TypeError, ValueError) as error:
             raise ContractError(f"event: expected the fields of {SCHEMA}: {error}") from error
-        return cls(**values)
+        return event
 
 
 def event_schema() -> dict[str, Any]:
@@ -256,15 +237,28 @@ def event_schema() -> dict[str, Any]:
     return schema
 
 
-def _zone_visit(visit: Mapping[str, Any]) -> ZoneVisit:
-    left = visit["left"]
-    return ZoneVisit(
-        visit["zone"], datetime.fromisoformat(visit["entered"]), None if left is None else datetime.fromisoformat(left)
-    )
+_kinds = cache(get_type_hints)
 
 
-def _box(sides: Mapping[str, object]) -> Box:
-    return Box(**{name: _finite(value) for name, value in sides.items()})
+def _of(kind: Any, value: Any) -> Any:
+    """A value of JSON -> one of the type of a field."""
+    if kind is float:
+        return _finite(value)
+    if kind is datetime:
+        return datetime.fromisoformat(value)
+    if is_dataclass(kind):
+        kinds = _kinds(kind)
+        return kind(**{name: _of(kinds.get(name), each) for name, each in dict(value).items()})
+    parts = get_args(kind)
+    if get_origin(kind) is tuple:
+        return tuple(_of(part, each) for part, each in zip(_repeated(parts, value), value, strict=True))
+    if NoneType in parts:  # the other part comes first
+        return None if value is None else _of(parts[0], value)
+    return value
+
+
+def _repeated(parts: tuple[Any, ...], value: Sequence[Any]) -> Sequence[Any]:
+    return parts[:1] * len(value) if parts[-1] is Ellipsis else parts
 
 
 def _finite(value: object) -> float:
