@@ -98,7 +98,7 @@ class PlateEvents:
         return None if box is None else self._vehicle(stay.sights, box, _SIDES.get(stay.heading))
 
     def _vehicle(self, sights: Sights, box: Box, side: Side | None = None) -> Vehicle:
-        return Vehicle(box, sights.type, sights.score, side or side_of(sights.growth))
+        return Vehicle(box, sights.judged.name, sights.judged.score, side or side_of(sights.growth))
 
     def of_vehicle(self, track: VehicleTrack) -> PlateEvent:
         """The event of a vehicle that is gone and never showed a plate with a certain text."""

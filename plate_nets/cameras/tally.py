@@ -1,4 +1,4 @@
-"""Combines the country or the colour of a plate over the frames of a car."""
+"""Combines the country or colour of a plate, or the type of a vehicle, over the frames of a car."""
 
 from collections import defaultdict
 

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from ulid import ULID
 
+from plate_nets.cameras.tally import Tally
+from plate_nets.events.event import Judged
 from plate_nets.recognition.overlap import iou, stacked
 from plate_nets.types import Box, Side, Vehicle
 
@@ -57,8 +59,7 @@ class Sights:
     """The type and the growth of a vehicle from all its sights."""
 
     def __init__(self) -> None:
-        self._scores: dict[str, float] = {}
-        self._count = 0
+        self._types = Tally()
         self._times = np.zeros(3)
         """Sums over the frames of 1, t and t², where t is the time."""
         self._sizes = np.zeros((2, 2))
@@ -67,8 +68,7 @@ class Sights:
         self._last = 0.0
 
     def add(self, vehicle: Vehicle, time: float) -> None:
-        self._add(vehicle.type, vehicle.score)
-        self._count += 1
+        self._types.add(vehicle.type, vehicle.score)
         self._start = time if self._start is None else self._start
         self._last = time - self._start
         size = np.log(np.maximum((vehicle.box.width, vehicle.box.height), 1.0))
@@ -77,20 +77,14 @@ class Sights:
 
     def join(self, earlier: "Sights") -> None:
         """Add earlier sights of the same vehicle, without their movement."""
-        for kind, score in earlier._scores.items():
-            self._add(kind, score)
-        self._count += earlier._count
-
-    def _add(self, kind: str, score: float) -> None:
-        self._scores[kind] = self._scores.get(kind, 0.0) + score
+        self._types.join(earlier._types)
 
     @property
-    def type(self) -> str:
-        return max(self._scores, key=self._scores.__getitem__)
-
-    @property
-    def score(self) -> float:
-        return self._scores[self.type] / self._count
+    def judged(self) -> Judged:
+        """The type that most sights say, with its mean score."""
+        verdict = self._types.verdict
+        assert verdict is not None, "it was seen"
+        return verdict
 
     @property
     def growth(self) -> float:
@@ -148,7 +142,7 @@ class VehicleTracker:
         return next((track for track in self.tracks if track.seen and track.vehicle == vehicle), None)
 
     def is_reportable(self, track: VehicleTrack) -> bool:
-        return track.frames >= _REPORTED_FRAMES and track.sights.score >= _REPORTED_SCORE
+        return track.frames >= _REPORTED_FRAMES and track.sights.judged.score >= _REPORTED_SCORE
 
 
 def _see(track: VehicleTrack, vehicle: Vehicle, time: float) -> None:

@@ -246,7 +246,7 @@ def _of(kind: Any, value: Any) -> Any:
         return _finite(value)
     if kind is datetime:
         return datetime.fromisoformat(value)
-    if is_dataclass(kind):
+    if isinstance(kind, type) and is_dataclass(kind):
         kinds = _kinds(kind)
         return kind(**{name: _of(kinds.get(name), each) for name, each in dict(value).items()})
     parts = get_args(kind)
