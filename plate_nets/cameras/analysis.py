@@ -23,11 +23,9 @@ from plate_nets.cameras.plate_events import Camera
 from plate_nets.cameras.rate import Rate
 from plate_nets.cameras.regions import Regions
 from plate_nets.cameras.settings import CameraSettings, WatcherSettings
-from plate_nets.cameras.stay import Line
 from plate_nets.cameras.turns import Turns
 from plate_nets.cameras.two_streams import TwoStreams
 from plate_nets.cameras.view_check import ViewCheck
-from plate_nets.cameras.zones import Zone
 from plate_nets.common.errors import PlateError, SinkError
 from plate_nets.common.threads import LastingThread, cause
 from plate_nets.events.event import PlateEvent
@@ -242,22 +240,18 @@ class Analysis:
                     self._size_noticed = now
                     self._notice(f"its pictures are now {w}x{h} (width x height)")
                 self._finish()
-            lines = tuple(
-                Line(line.name, (line.start[0] * w, line.start[1] * h), (line.end[0] * w, line.end[1] * h))
-                for line in self.camera.lines
-            )
-            zones = tuple(Zone(zone.name, tuple((x * w, y * h) for x, y in zone.polygon)) for zone in self.camera.zones)
-            settings = self._settings
             camera = Camera(
                 self.camera.id,
                 str(self.camera.address),
                 "given" if self.camera.start else "arrival",
                 ZoneInfo(self.camera.zone),
             )
-            cars = replace(settings.cars, lines=lines, zones=zones)
-            if settings.needs_whole_frames:
-                cars = replace(cars, looks=replace(cars.looks, whole_pause=0.0))
-            self._cars = CarEvents(camera, cars, settings.scheme, settings.watch_lists)
+            settings = replace(
+                self._settings.cars,
+                lines=tuple(line.scaled(w, h) for line in self.camera.lines),
+                zones=tuple(zone.scaled(w, h) for zone in self.camera.zones),
+            )
+            self._cars = CarEvents(camera, settings, self._settings.scheme, self._settings.watch_lists)
             self._size = size
         if not self._stretches or frame.stretch != self._stretches[0][1]:
             self._stretches.appendleft((frame.time, frame.stretch))

@@ -96,14 +96,14 @@ class CarEvents:
         )
 
     def focus(self, time: float) -> Focus:
-        focus = plan_focus(self._tracker.tracks, time - self._time, time - self._whole, self.settings.looks)
+        focus = plan_focus(self._tracker.tracks, time - self._time, time - self._whole)
         if not focus.only:
             self._whole = time
         return focus
 
     def expected(self, time: float, hw: tuple[int, int]) -> list[Expected]:
         seconds = max(0.0, time - self._time)
-        return [expect(track, seconds, hw, self.settings.looks) for track in self._tracker.tracks]
+        return [expect(track, seconds, hw) for track in self._tracker.tracks]
 
     def update(self, plates: Sequence[Plate], time: float, vehicles: Sequence[Vehicle] = ()) -> list[PlateEvent]:
         """The plates of an analysed frame, and its vehicles if they are searched for -> the events due now."""

@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from typing import Protocol, runtime_checkable
 
 from plate_nets.cameras.capture import Handover
@@ -57,9 +58,8 @@ class FrameReading:
         self._stop = stop
         self._model_asked = float("-inf")
         self._faults: dict[type[PlateError], str] = {}
-        looks = settings.cars.looks
         self._two_looks = (
-            TwoLooks(frames, self._ask, whole=settings.hides, always=settings.thorough, patience=looks.patience)
+            TwoLooks(frames, self._ask, whole=settings.hides, always=settings.thorough)
             if isinstance(frames, Pair)
             else None
         )
@@ -75,6 +75,8 @@ class FrameReading:
             PlateError: no later frame can be read either.
         """
         focus = cars.focus(frame.time)
+        if self._settings.needs_whole_frames:
+            focus = replace(focus, only=())
         deadline = time.monotonic() + _PATIENCE
         while True:
             try:

@@ -19,30 +19,19 @@ from plate_nets.types import Box
 _AHEAD = 0.1
 """Seconds from one predicted place to the next."""
 
+# When a plate need not be read again: chosen on the real clips and drive-bys, see docs/explanation/decisions.md.
+_SURE_READS, _UNSURE_READS = 3, 8
+"""The minimum number of readings of a plate with a certain text, and of another one since its best view began."""
+_SURE_PAUSE, _UNSURE_PAUSE = 0.5, 0.2
+"""Seconds after which it is read again in any case."""
+_WHOLE_PAUSE = 0.2
+"""Seconds after which the whole frame is looked at again, to find new cars."""
+_MOST = 8
+"""The maximum number of plates for which looks around each take less time than one at the whole frame."""
 
-@dataclass(frozen=True)
-class LookSettings:
-    """When a plate need not be read again.
-
-    ``sure_reads``, ``unsure_reads``: the minimum number of readings of a plate with a certain text, and of another one
-    since its best view began. ``sure_pause``, ``unsure_pause``: seconds after which it is read again in any case.
-    ``whole_pause``: seconds after which the whole frame is looked at again, to find new cars; 0: it always is.
-    ``most``: the maximum number of plates for which looks around each take less time than one at the whole frame.
-
-    Chosen on the real clips and drive-bys, see docs/explanation/decisions.md.
-
-    ``patience``: with two streams, seconds for which a plate whose text is not certain waits for a frame of the large
-    stream that is cheap to decode. ``long_patience``: the same for a plate that needs no reading of this view.
-    """
-
-    sure_reads: int = 3
-    unsure_reads: int = 8
-    sure_pause: float = 0.5
-    unsure_pause: float = 0.2
-    whole_pause: float = 0.2
-    most: int = 8
-    patience: float = 1.0
-    long_patience: float = 3.0
+PATIENCE, _LONG_PATIENCE = 1.0, 3.0
+"""With two streams, seconds for which a plate waits for a frame of the large stream that is cheap to decode: one whose
+text is not certain, and one that needs no reading of this view."""
 
 
 @dataclass(frozen=True)
@@ -56,9 +45,7 @@ class Expected:
     """Whether it was never read."""
 
 
-def plan_focus(
-    tracks: Sequence[Track], seconds: float, since_whole: float, settings: LookSettings = LookSettings()
-) -> Focus:
+def plan_focus(tracks: Sequence[Track], seconds: float, since_whole: float) -> Focus:
     """The tracks after a frame, and the time until the next one -> what is known of the next frame.
 
     A plate is not settled if its place is uncertain: it was missed, or another one is expected there too.
@@ -73,22 +60,22 @@ def plan_focus(
     settled = tuple(
         box
         for track, box, is_alone in zip(tracks, expected, alone, strict=True)
-        if is_alone and track.seen and _is_settled(track, box, seconds, settings)
+        if is_alone and track.seen and _is_settled(track, box, seconds)
     )
-    known = len(tracks) <= settings.most and all(track.seen and track.hits > 1 for track in tracks)
-    return Focus(settled, expected if known and 0 <= since_whole < settings.whole_pause else ())
+    known = len(tracks) <= _MOST and all(track.seen and track.hits > 1 for track in tracks)
+    return Focus(settled, expected if known and 0 <= since_whole < _WHOLE_PAUSE else ())
 
 
-def expect(track: Track, seconds: float, hw: tuple[int, int], settings: LookSettings = LookSettings()) -> Expected:
+def expect(track: Track, seconds: float, hw: tuple[int, int]) -> Expected:
     """A track after a frame, and the time until the next one -> what is expected of its plate there.
 
     A plate that was never read cannot wait until it has left a picture of ``hw`` pixels.
     """
     box = track.expected(seconds)
     evidence, readings = track.evidence, track.readings
-    certain = evidence.verdict.probability >= evidence.settings.early and len(evidence) >= settings.sure_reads
-    tried = readings.count >= settings.unsure_reads and not readings.is_better(box)
-    pause = settings.long_patience if certain or tried else settings.patience
+    certain = evidence.verdict.probability >= evidence.settings.early and len(evidence) >= _SURE_READS
+    tried = readings.count >= _UNSURE_READS and not readings.is_better(box)
+    pause = _LONG_PATIENCE if certain or tried else PATIENCE
     until = max(track.first_seen, readings.last) + pause
     if readings.count:
         return Expected(box, until, unread=False)
@@ -103,11 +90,11 @@ def _is_inside(box: Box, hw: tuple[int, int]) -> bool:
     return 0 <= x < w and 0 <= y < h
 
 
-def _is_settled(track: Track, expected: Box, seconds: float, settings: LookSettings) -> bool:
+def _is_settled(track: Track, expected: Box, seconds: float) -> bool:
     """Whether a plate needs no reading where it is expected, this long after the last frame."""
     evidence, readings = track.evidence, track.readings
     if evidence.verdict.probability >= evidence.settings.early:
-        enough, pause = len(evidence) >= settings.sure_reads, settings.sure_pause
+        enough, pause = len(evidence) >= _SURE_READS, _SURE_PAUSE
     else:
-        enough, pause = readings.count >= settings.unsure_reads, settings.unsure_pause
+        enough, pause = readings.count >= _UNSURE_READS, _UNSURE_PAUSE
     return enough and track.last_seen + seconds - readings.last < pause and not readings.is_better(expected)

@@ -12,9 +12,10 @@ from plate_nets.cameras.frames import LUMA_SIZE
 from plate_nets.recognition.reasons import EDGE, from_edge
 from plate_nets.types import Box, Plate, Vehicle
 
-_Point = tuple[float, float]
-Polygon = tuple[_Point, ...]
+Point = tuple[float, float]
+Polygon = tuple[Point, ...]
 """Corners x, y in shares of the picture's width and height, 0..1, independent of the resolution."""
+_Place = Point | NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -72,14 +73,14 @@ def crosses_itself(polygon: Polygon) -> bool:
     return any(_cross(*one, *other) for one, other in combinations(sides, 2))
 
 
-def _cross(start: _Point, end: _Point, other_start: _Point, other_end: _Point) -> bool:
+def _cross(start: Point, end: Point, other_start: Point, other_end: Point) -> bool:
     """Whether each of two lines has the ends of the other on different sides."""
     return (
-        _turn(start, end, other_start) * _turn(start, end, other_end) < 0
-        and _turn(other_start, other_end, start) * _turn(other_start, other_end, end) < 0
+        turn(start, end, other_start) * turn(start, end, other_end) < 0
+        and turn(other_start, other_end, start) * turn(other_start, other_end, end) < 0
     )
 
 
-def _turn(start: _Point, end: _Point, point: _Point) -> float:
-    """Above 0, below 0 or 0, as the way from start to end and on to a point turns."""
-    return (end[0] - start[0]) * (point[1] - start[1]) - (end[1] - start[1]) * (point[0] - start[0])
+def turn(start: _Place, end: _Place, point: _Place) -> float:
+    """Above 0, below 0 or 0, as the way from start to end and on to a point turns right, left or not: y points down."""
+    return float((end[0] - start[0]) * (point[1] - start[1]) - (end[1] - start[1]) * (point[0] - start[0]))

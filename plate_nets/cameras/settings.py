@@ -17,8 +17,9 @@ from plate_nets.cameras.fields import Deinterlace
 from plate_nets.cameras.option_settings import EachCamera
 from plate_nets.cameras.pictures import PictureSettings
 from plate_nets.cameras.regions import Polygon, crosses_itself
-from plate_nets.cameras.stay import CarSettings
+from plate_nets.cameras.stay import CarSettings, Line
 from plate_nets.cameras.watch_lists import WatchList
+from plate_nets.cameras.zones import Zone
 from plate_nets.common.errors import InputError
 from plate_nets.common.http_address import http_address
 from plate_nets.common.intake.table import excerpt
@@ -27,8 +28,6 @@ from plate_nets.recognition.square_pixels import parse_aspect
 
 _NAME = re.compile(r"(?!\.+$)[\w.-]{1,64}")
 """Also a valid folder name that does not lead out of its parent."""
-_STRICT = {"extra": "forbid"}
-"""Makes pydantic, which reads cameras.yaml into these, refuse unknown keys."""
 
 _SWITCHES: dict[object, Deinterlace] = {True: "on", False: "off"}
 """YAML takes an unquoted ``on`` for true."""
@@ -51,33 +50,11 @@ def _known_hardware(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
         raise PydanticCustomError("hardware", "expected true, false, cuda, vaapi or v4l2") from error
 
 
-@dataclass(frozen=True)
-class LineSettings:
-    """A line whose crossings are recorded; points x, y in shares of the picture's width and height."""
-
-    __pydantic_config__: ClassVar = _STRICT
-
-    name: str
-    start: tuple[float, float]
-    end: tuple[float, float]
-
-
-@dataclass(frozen=True)
-class ZoneSettings:
-    """A named polygon, whose visits are recorded."""
-
-    __pydantic_config__: ClassVar = _STRICT
-
-    name: str
-    """Letters, digits, ``.``, ``_`` and ``-``."""
-    polygon: Polygon
-
-
 def _is_named(value: object) -> str:
-    return "zone" if isinstance(value, (dict, ZoneSettings)) else "polygon"
+    return "zone" if isinstance(value, (dict, Zone)) else "polygon"
 
 
-Include = Annotated[Annotated[ZoneSettings, Tag("zone")] | Annotated[Polygon, Tag("polygon")], Discriminator(_is_named)]
+Include = Annotated[Annotated[Zone, Tag("zone")] | Annotated[Polygon, Tag("polygon")], Discriminator(_is_named)]
 """A polygon with a name, or a plain one."""
 
 
@@ -89,7 +66,7 @@ class CameraSettings(EachCamera):
         InputError: an invalid value; the message names the camera.
     """
 
-    __pydantic_config__: ClassVar = _STRICT
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
     source: str = field(repr=False)
     """A video file, a folder of pictures, an ``rtsp://`` or ``http://`` stream, or ``/dev/video*``."""
@@ -102,7 +79,7 @@ class CameraSettings(EachCamera):
     """Polygons in which nothing counts, neither plates nor motion."""
     least_height: float = 0.0
     """The height of the smallest plate that counts, in pixels."""
-    lines: tuple[LineSettings, ...] = ()
+    lines: tuple[Line, ...] = ()
     """Lines whose crossing an event notes: ``name``, ``start``, ``end``."""
     read: Literal["always", "on_trigger"] = "always"
     """When to read a live source: ``always``, or ``on_trigger``, only when it is asked for."""
@@ -130,49 +107,51 @@ class CameraSettings(EachCamera):
             object.__setattr__(self, "id", _name_of(address))
         if not _NAME.fullmatch(self.id):
             raise InputError(f"camera {excerpt(repr(self.id))}: id: expected 1 to 64 letters, digits, '.', '_' or '-'")
+        try:
+            self._check(address)
+        except InputError as error:
+            raise InputError(f"camera {self.id}: {error}") from error
+
+    def _check(self, address: SourceAddress) -> None:
         self._check_detect(address)
-        for polygon in self.included:
-            self._check_polygon("include", polygon)
-        for polygon in self.masks:
-            self._check_polygon("masks", polygon)
+        for name, polygon in (
+            *(("include", each) for each in self.included),
+            *(("masks", each) for each in self.masks),
+        ):
+            if len(polygon) < 3 or not all(0 <= x <= 1 and 0 <= y <= 1 for x, y in polygon):
+                _refuse(name, "three or more points x, y in shares of width and height, 0..1", polygon)
         self._check_zones()
         if self.fps is not None and not 0 < self.fps <= 1000:
-            self._refuse("fps", "more than 0", self.fps)
+            _refuse("fps", "more than 0", self.fps)
         if not 0.5 <= self.silence <= 3600:
-            self._refuse("silence", "0.5 to 3600 s", self.silence)
+            _refuse("silence", "0.5 to 3600 s", self.silence)
         if not self.least_height >= 0:
-            self._refuse("least_height", "0 px or more", self.least_height)
+            _refuse("least_height", "0 px or more", self.least_height)
         if self.onvif is not None:
-            try:
-                http_address("onvif", self.onvif)
-            except InputError as error:
-                raise InputError(f"camera {self.id}: {error}") from error
+            http_address("onvif", self.onvif)
         if self.read == "on_trigger" and not address.live:
-            self._refuse("read", "always, for a source that is no live one", self.read)
+            _refuse("read", "always, for a source that is no live one", self.read)
         if self.deinterlace not in get_args(Deinterlace):
-            self._refuse("deinterlace", "auto, on or off", self.deinterlace)
+            _refuse("deinterlace", "auto, on or off", self.deinterlace)
         if self.aspect is not None:
-            try:
-                parse_aspect(self.aspect)
-            except InputError as error:
-                raise InputError(f"camera {self.id}: {error}") from error
+            parse_aspect(self.aspect)
         if self.start is not None and self.start.tzinfo is None:
-            self._refuse("start", "a time with its offset from UTC", self.start.isoformat())
+            _refuse("start", "a time with its offset from UTC", self.start.isoformat())
         if self.start is not None and self.start.year not in _YEARS:
-            self._refuse("start", f"a time of the years {_YEARS[0]} to {_YEARS[-1]}", self.start.isoformat())
+            _refuse("start", f"a time of the years {_YEARS[0]} to {_YEARS[-1]}", self.start.isoformat())
         try:
             ZoneInfo(self.zone)
         except (ZoneInfoNotFoundError, ValueError, OSError):
-            self._refuse("zone", "a name such as Europe/Moscow", self.zone)
+            _refuse("zone", "a name such as Europe/Moscow", self.zone)
 
     @property
     def included(self) -> tuple[Polygon, ...]:
         """The polygons of `include`, with and without a name."""
-        return tuple(each.polygon if isinstance(each, ZoneSettings) else each for each in self.include)
+        return tuple(each.polygon if isinstance(each, Zone) else each for each in self.include)
 
     @property
-    def zones(self) -> tuple[ZoneSettings, ...]:
-        return tuple(each for each in self.include if isinstance(each, ZoneSettings))
+    def zones(self) -> tuple[Zone, ...]:
+        return tuple(each for each in self.include if isinstance(each, Zone))
 
     @property
     def address(self) -> SourceAddress:
@@ -201,29 +180,22 @@ class CameraSettings(EachCamera):
         try:
             small = self.detect_address
         except InputError as error:
-            raise InputError(f"camera {self.id}: detect: {str(error).removeprefix('source: ')}") from error
+            raise InputError(f"detect: {str(error).removeprefix('source: ')}") from error
         if small is not None and (small.live != address.live or "folder" in (small.kind, address.kind)):
-            self._refuse("detect", "a stream beside a stream, or a video file beside a video file", str(small))
-
-    def _check_polygon(self, name: str, polygon: Polygon) -> None:
-        if len(polygon) < 3 or not all(0 <= x <= 1 and 0 <= y <= 1 for x, y in polygon):
-            self._refuse(name, "three or more points x, y in shares of width and height, 0..1", polygon)
+            _refuse("detect", "a stream beside a stream, or a video file beside a video file", str(small))
 
     def _check_zones(self) -> None:
         names = [zone.name for zone in self.zones]
         for name, count in Counter(names).items():
             if not _NAME.fullmatch(name):
-                self._refuse("include", "a name of 1 to 64 letters, digits, '.', '_' or '-'", name)
+                _refuse("include", "a name of 1 to 64 letters, digits, '.', '_' or '-'", name)
             if count > 1:
-                self._refuse("include", "different names", name)
+                _refuse("include", "different names", name)
         for zone in self.zones:
             if len(zone.polygon) > _MOST_POINTS:
-                self._refuse(f"include: zone {zone.name}", f"{_MOST_POINTS} points or fewer", len(zone.polygon))
+                _refuse(f"include: zone {zone.name}", f"{_MOST_POINTS} points or fewer", len(zone.polygon))
             if crosses_itself(zone.polygon):
-                self._refuse(f"include: zone {zone.name}", "a polygon whose sides do not cross", zone.polygon)
-
-    def _refuse(self, name: str, expected: str, got: object) -> None:
-        raise InputError(f"camera {self.id}: {name}: expected {expected}, got {excerpt(repr(got))}")
+                _refuse(f"include: zone {zone.name}", "a polygon whose sides do not cross", zone.polygon)
 
 
 @dataclass(frozen=True)
@@ -259,3 +231,7 @@ def _name_of(address: SourceAddress) -> str:
     """A source -> an id: a file's name, or a stream's host and path."""
     text = str(address).partition("://")[2].partition("?")[0] or Path(address.location).stem
     return re.sub(r"[^\w.-]+", "-", text).strip("-.")[:64] or "camera"
+
+
+def _refuse(name: str, expected: str, got: object) -> None:
+    raise InputError(f"{name}: expected {expected}, got {excerpt(repr(got))}")

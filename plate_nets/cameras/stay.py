@@ -3,22 +3,20 @@
 import math
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from ulid import ULID
 
 from plate_nets.cameras.fusion import FusionSettings
-from plate_nets.cameras.looks import LookSettings
+from plate_nets.cameras.regions import Point, turn
 from plate_nets.cameras.tally import Tally
 from plate_nets.cameras.tracking import Track
 from plate_nets.cameras.vehicles import Sights, VehicleTrack
 from plate_nets.cameras.zones import Zone, ZoneVisits
 from plate_nets.events.event import Crossed, Crossing, Heading
 from plate_nets.types import Box, Plate
-
-Point = tuple[float, float]
-"""x, y in pixels of the frame as sent."""
 
 _STEP = 0.5
 """Plate widths that a centre must move to count as movement: more than the noise of a box."""
@@ -33,11 +31,17 @@ many seconds."""
 
 @dataclass(frozen=True)
 class Line:
-    """A line across the picture. Events list the lines that the plate's centre crossed."""
+    """A line whose crossings by the plate's centre are recorded; points x, y in shares of the picture's width and
+    height, or in pixels."""
+
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
     name: str
     start: Point
     end: Point
+
+    def scaled(self, w: int, h: int) -> "Line":
+        return Line(self.name, (self.start[0] * w, self.start[1] * h), (self.end[0] * w, self.end[1] * h))
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,6 @@ class CarSettings:
     lines: tuple[Line, ...] = ()
     zones: tuple[Zone, ...] = ()
     fusion: FusionSettings = field(default_factory=FusionSettings)
-    looks: LookSettings = field(default_factory=LookSettings)
 
 
 class Stay:
@@ -266,14 +269,7 @@ class Place:
 
 def crossed(line: Line, before: NDArray[np.float64], after: NDArray[np.float64]) -> Crossed | None:
     """How a move between two points crosses a line, or None."""
-    start, end = np.array(line.start), np.array(line.end)
-    was, now = (_side(start, end, point) for point in (before, after))
-    if was * now >= 0 or _side(before, after, start) * _side(before, after, end) > 0:
+    was, now = (turn(line.start, line.end, point) for point in (before, after))
+    if was * now >= 0 or turn(before, after, line.start) * turn(before, after, line.end) > 0:
         return None
     return "left to right" if now > 0 else "right to left"
-
-
-def _side(start: NDArray[np.float64], end: NDArray[np.float64], point: NDArray[np.float64]) -> float:
-    """Above 0 if a point is to the right of the way from start to end, as y points down."""
-    (x, y), (to_x, to_y) = end - start, point - start
-    return float(x * to_y - y * to_x)

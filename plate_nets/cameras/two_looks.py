@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from plate_nets.cameras.frames import VideoFrame
-from plate_nets.cameras.looks import Expected
+from plate_nets.cameras.looks import PATIENCE, Expected
 from plate_nets.cameras.two_streams import Pair
 from plate_nets.recognition.overlap import iou, stacked
 from plate_nets.recognition.reader import Focus
@@ -31,15 +31,13 @@ class TwoLooks:
         look: asks the reader.
         whole: whether all plates of a frame that is shown must be found.
         always: whether every frame with a plate is worth a look at the large stream.
-        patience: seconds for which a new plate can wait for a key frame.
     """
 
-    def __init__(self, pair: Pair, look: Look, *, whole: bool, always: bool, patience: float) -> None:
+    def __init__(self, pair: Pair, look: Look, *, whole: bool, always: bool) -> None:
         self._pair = pair
         self._look = look
         self._whole = whole
         self._always = always
-        self._patience = patience
 
     def scene(self, frame: VideoFrame, focus: Focus, expected: Sequence[Expected]) -> tuple[VideoFrame, Scene]:
         """A frame of the small stream and what is known of it, in square pixels of the large one -> the frame that
@@ -74,7 +72,7 @@ class TwoLooks:
         if self._pair.cost(frame) <= _CHEAP:
             return True
         places = stacked(each.box for each in expected)
-        until = np.array([*(each.until for each in expected), frame.time + self._patience])  # the last: of a new plate
+        until = np.array([*(each.until for each in expected), frame.time + PATIENCE])  # the last: of a new plate
         overlaps = np.pad(iou(needed, places), ((0, 0), (0, 1)), constant_values=_EXPECTED)
         found = overlaps.argmax(axis=1)
         unread = [index for index, each in enumerate(expected) if each.unread]

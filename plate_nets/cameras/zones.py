@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +17,16 @@ _PAUSE = 1.0
 
 @dataclass(frozen=True)
 class Zone:
-    """A polygon with a name. Its points are in pixels of the frame as sent."""
+    """A named polygon, whose visits are recorded; points in shares of the picture's width and height, or in pixels."""
+
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
     name: str
+    """Letters, digits, ``.``, ``_`` and ``-``."""
     polygon: Polygon
+
+    def scaled(self, w: int, h: int) -> "Zone":
+        return Zone(self.name, tuple((x * w, y * h) for x, y in self.polygon))
 
 
 @dataclass

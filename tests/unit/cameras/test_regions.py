@@ -6,8 +6,9 @@ import pytest
 
 from plate_nets.cameras.cameras_file import WatchPlan
 from plate_nets.cameras.regions import Polygon, Regions, crosses_itself
-from plate_nets.cameras.settings import CameraSettings, ZoneSettings
+from plate_nets.cameras.settings import CameraSettings
 from plate_nets.cameras.watch_lists import WatchList
+from plate_nets.cameras.zones import Zone
 from tests.unit.cameras.traffic import plate
 
 SIZE = (720, 1280)
@@ -45,7 +46,7 @@ def test_a_polygon_that_crosses_itself_is_recognized(polygon: Polygon, crosses: 
 
 def test_sinks_know_zones_and_lists_by_name(tmp_path: Path) -> None:
     cameras = (
-        CameraSettings("a.mp4", id="gate", include=(ZoneSettings("drive", LEFT[0]), LEFT[0])),
+        CameraSettings("a.mp4", id="gate", include=(Zone("drive", LEFT[0]), LEFT[0])),
         CameraSettings("b.mp4"),
     )
     site = WatchPlan(cameras, pictures=tmp_path).site(dict, [WatchList("staff", {})])

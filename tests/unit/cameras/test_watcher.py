@@ -16,8 +16,9 @@ from plate_nets.cameras.analysis import AnalysedFrame
 from plate_nets.cameras.overlay import Overlay
 from plate_nets.cameras.pictures import PictureSettings
 from plate_nets.cameras.recording import Recording
-from plate_nets.cameras.settings import CameraSettings, WatcherSettings, ZoneSettings
+from plate_nets.cameras.settings import CameraSettings, WatcherSettings
 from plate_nets.cameras.watcher import Watcher
+from plate_nets.cameras.zones import Zone
 from plate_nets.common.errors import InputError, ServerUnavailable, SourceError
 from plate_nets.events.event import PlateEvent, event_schema
 from plate_nets.recognition.local import LocalReader
@@ -228,7 +229,7 @@ def test_masks_regions_and_least_height_choose_plates(reader: LocalReader, clip:
         replace(settings, least_height=60),
     ):
         assert list(Watcher(reader, chosen)) == []
-    named = (ZoneSettings("road", everywhere), ZoneSettings("sky", top))
+    named = (Zone("road", everywhere), Zone("sky", top))
     events = list(Watcher(reader, replace(settings, include=named, masks=(top,))))
     assert finals(events) == [TEXT]
     (visit,) = events[-1].zones
