@@ -50,13 +50,14 @@ class Near:
 
     ``distance``: Levenshtein distance between the entry and the text. ``probability``: what the frames must give the
     entry's own text at least for the entry to match; 0 if its symbols are unknown to the networks, so that it matches
-    any such text.
+    any such text. ``written``: the entry as it is written on the plate.
     """
 
     plate: str
     entry: ListEntry
     distance: int
     probability: float
+    written: str
 
 
 def load_watch_list(source: Path | bytes, name: str = "", before: Mapping[str, ListEntry] | None = None) -> WatchList:
@@ -113,14 +114,11 @@ def matches(
     likely = {own, *(scheme.text_of(other) for other, _ in evidence.verdict.texts)}
     found = []
     for watch_list in lists:
-        for plate, written in _near(watch_list.entries, likely, _DISTANCE).items():
-            entry, distance = watch_list.entries[plate], Levenshtein.distance(own, written)
-            least = _least(written, distance, scheme)
-            if least is None or not entry.is_valid(camera, moment):
-                continue
-            probability = evidence.probability(scheme.symbols_of(written)) if least else 0.0
-            if probability >= least:
-                found.append(WatchMatch(watch_list.name, plate, entry.label, probability, distance))
+        for near in near_entries(watch_list.entries, own, scheme, likely):
+            if near.entry.is_valid(camera, moment):
+                probability = evidence.probability(scheme.symbols_of(near.written)) if near.probability else 0.0
+                if probability >= near.probability:
+                    found.append(WatchMatch(watch_list.name, near.plate, near.entry.label, probability, near.distance))
     return tuple(sorted(found, key=lambda match: (-match.probability, match.distance, match.list, match.entry)))
 
 
@@ -136,14 +134,17 @@ def matches_of_text(
     )
 
 
-def near_entries(entries: Mapping[str, ListEntry], text: str, scheme: PlateScheme) -> list[Near]:
-    """A text -> the entries that may match a car with it, nearest first."""
+def near_entries(
+    entries: Mapping[str, ListEntry], text: str, scheme: PlateScheme, likely: Collection[str] = ()
+) -> list[Near]:
+    """A text, and others that a car may have -> the entries that may match the car, nearest to the text first."""
     found = []
-    for plate, written in _near(entries, [text], _DISTANCE).items():
+    for plate, written in _near(entries, likely or [text], _DISTANCE).items():
         distance = Levenshtein.distance(text, written)
-        least = _least(written, distance, scheme)
-        if least is not None:
-            found.append(Near(plate, entries[plate], distance, least))
+        if set(scheme.symbols_of(written)) <= set(scheme.alphabet):
+            found.append(Near(plate, entries[plate], distance, _LEAST_PROBABILITY, written))
+        elif distance <= _FALLBACK_DISTANCE:
+            found.append(Near(plate, entries[plate], distance, 0.0, written))
     return sorted(found, key=lambda near: (near.distance, near.plate))
 
 
@@ -163,10 +164,3 @@ def _near(entries: Mapping[str, ListEntry], texts: Iterable[str], distance: int)
     near |= {plate: by_latin_form[plate] for plate in by_latin_form.keys() & entries.keys()}
     others = (plate for plate in entries if by_keyboard and not plate.isascii())
     return near | {plate: by_keyboard[key] for plate in others if (key := folded(plate)) in by_keyboard}
-
-
-def _least(written: str, distance: int, scheme: PlateScheme) -> float | None:
-    """The probability that an entry's text needs to match; 0 if any will do, None if it cannot match."""
-    if set(scheme.symbols_of(written)) <= set(scheme.alphabet):
-        return _LEAST_PROBABILITY
-    return 0.0 if distance <= _FALLBACK_DISTANCE else None
