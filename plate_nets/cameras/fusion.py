@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 
 from plate_nets.countries import PlateScheme
 from plate_nets.recognition.ctc import format_texts, log_softmax, text_log_probabilities
-from plate_nets.recognition.decoding import shares
 from plate_nets.recognition.reader import check_sure
 from plate_nets.types import Box
 
@@ -103,9 +102,6 @@ class Verdict:
     @property
     def probability(self) -> float:
         return self.texts[0][1] if self.texts else 0.0
-
-    def characters(self) -> tuple[float, ...]:
-        return shares(self.text, dict(self.texts)) if self.texts else ()
 
 
 class Fusion:

@@ -34,19 +34,13 @@ class PictureSettings:
     """Limit for all pictures; the oldest are deleted."""
 
 
-@dataclass
-class _Moment:
-    time: float
-    frame: VideoFrame
-    scene: Scene
-
-
 class EventPictures:
     """The pictures of one camera's events. Call it from the camera's thread."""
 
     def __init__(self, settings: PictureSettings) -> None:
         self._settings = settings
-        self._best: dict[str, _Moment] = {}
+        self._best: dict[str, tuple[VideoFrame, Scene]] = {}
+        """The best moment of each car."""
         self._written: dict[str, Images] = {}
         """The names of written pictures of cars that are still known."""
 
@@ -57,8 +51,8 @@ class EventPictures:
         """
         known = {car.id: car for car in cars}
         gone = [self._best.pop(id) for id in self._best.keys() - known.keys() - reported]
-        moments = {moment.time: moment for moment in gone}  # one may be a known car, which was found again
-        moments[frame.time] = _Moment(frame.time, frame, scene)
+        moments = {moment[0].time: moment for moment in gone}  # one may be a known car, which was found again
+        moments[frame.time] = (frame, scene)
         self._best |= {car.id: moments[car.best_time] for car in known.values() if car.best_time in moments}
         self._written = {id: names for id, names in self._written.items() if id in known or id in reported}
 
@@ -68,19 +62,17 @@ class EventPictures:
         Raises:
             SinkError: they cannot be written.
         """
-        moment = self._best.get(event.id)
-        if moment is None:
+        if event.id not in self._best:
             return replace(event, images=self._written.get(event.id, event.images))
+        best, scene = self._best[event.id]
         if event.stage == "final":  # releases the decoder's memory
             del self._best[event.id]
-        frame = moment.frame.bgr()
+        frame = best.bgr()
         vehicle_box = event.vehicle.box if event.vehicle else None
-        hidden = [plate.box for plate in moment.scene.plates] if self._settings.blur else []
+        hidden = [plate.box for plate in scene.plates] if self._settings.blur else []
         hidden = [box for box in hidden if not (event.watch and is_same(box, event.box))]
         if self._settings.blur_vehicles:
-            hidden += [
-                vehicle.box for vehicle in moment.scene.vehicles if not (event.watch and vehicle.box == vehicle_box)
-            ]
+            hidden += [vehicle.box for vehicle in scene.vehicles if not (event.watch and vehicle.box == vehicle_box)]
         frame = blur(frame, hidden) if hidden else frame
         pictures = {"frame": frame}
         if vehicle_box != event.box:

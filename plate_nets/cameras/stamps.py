@@ -76,9 +76,7 @@ class StampClock:
         if time <= self._last:
             return None
         if self._by_arrival:
-            if (
-                arrival < time <= arrival + _FAR_OFF
-            ):  # a picture cannot be taken after it arrived, so the first ones were late
+            if arrival < time <= arrival + _FAR_OFF:  # taken after it arrived cannot be: the first ones were late
                 time = max(arrival, self._last + 1e-3)
                 self._offset = time - presentation
             return time if abs(time - arrival) <= _FAR_OFF else None

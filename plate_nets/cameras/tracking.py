@@ -164,14 +164,13 @@ class Tracker:
                 self._begin(plate, views[index])
         return self.tracks
 
-    def unchanged(self, time: float) -> list[Track]:
+    def unchanged(self, time: float) -> None:
         """Nothing moved since the last frame, so its plates are still there."""
         for track in self.tracks:
             if track.seen:
                 track.last_seen = time
         self._time = time
         self.tracks = [track for track in self.tracks if not self._is_gone(track)]
-        return self.tracks
 
     def carry(self, track: Track, centre: NDArray[np.float64], height: float) -> None:
         """Set the place of a track that was not seen in the last frame, known from its vehicle; so it does not end."""

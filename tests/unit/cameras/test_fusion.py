@@ -11,6 +11,7 @@ import pytest
 from plate_nets.cameras.fusion import Fusion, FusionSettings, View, view
 from plate_nets.common.errors import InputError
 from plate_nets.recognition.ctc import log_softmax, text_log_probabilities
+from plate_nets.recognition.decoding import shares
 from plate_nets.types import Box, Logits
 from tests.spelling import RUSSIA, spell
 
@@ -160,7 +161,7 @@ def test_a_frame_without_any_text_leaves_no_verdict() -> None:
     blank = np.zeros((1, RUSSIA.classes, 18), np.float32)
     blank[0, RUSSIA.blank] = 20
     verdict = fused([blank]).verdict
-    assert (verdict.text, verdict.probability, verdict.sure, verdict.characters()) == ("", 0.0, False, ())
+    assert (verdict.text, verdict.probability, verdict.sure) == ("", 0.0, False)
 
 
 def test_the_kept_frames_are_a_limited_random_sample() -> None:
@@ -177,7 +178,8 @@ def test_the_kept_frames_are_a_limited_random_sample() -> None:
 
 
 def test_a_doubtful_character_is_less_probable_than_the_others() -> None:
-    characters = fused([spell("A123BC77", doubts={4: ("K", 8.0)})]).verdict.characters()
+    verdict = fused([spell("A123BC77", doubts={4: ("K", 8.0)})]).verdict
+    characters = shares(verdict.text, dict(verdict.texts))
     assert len(characters) == 8
     assert min(range(8), key=characters.__getitem__) == 4 and characters[4] < 0.9 < characters[3]
 
