@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from plate_nets.cameras.alarms import CameraAlarms
 from plate_nets.cameras.asked import AskedReading
 from plate_nets.cameras.camera_status import CameraStatus
-from plate_nets.cameras.capture import Capture, CaptureSettings
+from plate_nets.cameras.capture import Capture, CaptureSettings, Rate
 from plate_nets.cameras.cars import Car, CarEvents
 from plate_nets.cameras.cuts import Cuts
 from plate_nets.cameras.decoding import DecodingSettings
@@ -20,7 +20,6 @@ from plate_nets.cameras.gate import MotionGate
 from plate_nets.cameras.pictures import EventPictures
 from plate_nets.cameras.pixel_shape import in_own_pixels
 from plate_nets.cameras.plate_events import Camera
-from plate_nets.cameras.rate import Rate
 from plate_nets.cameras.regions import Regions
 from plate_nets.cameras.settings import CameraSettings, WatcherSettings
 from plate_nets.cameras.turns import Turns

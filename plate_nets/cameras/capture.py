@@ -13,7 +13,6 @@ from typing import Literal
 from plate_nets.cameras.address import SourceAddress
 from plate_nets.cameras.decoding import DecodingSettings, decode, frozen
 from plate_nets.cameras.frames import VideoFrame
-from plate_nets.cameras.rate import Rate
 from plate_nets.cameras.stamps import Stamp, StampClock, StampFault
 from plate_nets.common.errors import SourceError
 from plate_nets.common.threads import FIRST_PAUSE, LONGEST_PAUSE, LastingThread, cause
@@ -30,11 +29,32 @@ _STUCK = 3
 """Threads of a source that may hang in a read. No further one is started until one of them ends."""
 _STAMP_NOTICES = 60.0
 """Minimum seconds between two notices about time stamps."""
+_SPAN = 5.0
+"""Seconds over which a rate is measured."""
 _STAMP_FAULTS: dict[StampFault, str] = {
     "jumped": "its time stamps jump or go back; they are ignored",
     "late": "its pictures come 10 s later than their time stamps say: the network or this machine is too slow, or the "
     "stamps are wrong; times of arrival are used",
 }
+
+
+class Rate:
+    """A counter with a recent rate. One thread adds, others may read."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._started = time.monotonic()
+        self._times: deque[float] = deque(maxlen=2000)
+
+    def add(self) -> None:
+        self._times.append(time.monotonic())
+        self.count += 1
+
+    @property
+    def per_second(self) -> float:
+        now = time.monotonic()
+        recent = sum(now - moment <= _SPAN for moment in self._times.copy())
+        return recent / max(0.1, min(_SPAN, now - self._started))
 
 
 class Handover:
