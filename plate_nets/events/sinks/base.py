@@ -53,8 +53,8 @@ class Notes:
 class Site:
     """Where events come from, for sinks that tell more than events."""
 
-    cameras: Callable[[], Mapping[str, bool]]
-    """Whether pictures come, by the cameras' ids."""
+    cameras: Callable[[], Mapping[str, bool]] | None = None
+    """Whether pictures come, by the cameras' ids; None: not known yet."""
     zones: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """The names of the zones, by the cameras' ids."""
     lists: Sequence[str] = ()

@@ -8,6 +8,7 @@ import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any
 
 from paho.mqtt.client import MQTTMessage
@@ -80,8 +81,7 @@ class MqttSink(Sink):
         self._retain = retain
         self._off_after = off_after
         self._notes = Notes()
-        self._memory: _Memory | None = None
-        self._site: Site | None = None
+        self._site = Site()
         self._cars: Mapping[str, frozenset[str]] = {}
         """See `Visits.cars`."""
         self._available: dict[str, bool] = {}
@@ -102,7 +102,7 @@ class MqttSink(Sink):
     @property
     def process_topic(self) -> str:
         """The topic for "online" and "offline" of this process, retained."""
-        return f"{self.status_topic}/{self._remembered().process}"
+        return f"{self.status_topic}/{self._memory.process}"
 
     def begin(self, notes: Notes) -> None:
         self._notes = notes
@@ -116,7 +116,7 @@ class MqttSink(Sink):
         self._publish(())
 
     def send(self, records: Sequence[Record]) -> None:
-        if self._site is None:
+        if self._site.cameras is None:
             self._available |= dict.fromkeys((record.camera_id for record in records), True)
         elif self._looked is None:
             self._look()
@@ -132,7 +132,7 @@ class MqttSink(Sink):
             self._connection.close()
 
     def _look(self) -> None:
-        if self._site is not None:
+        if self._site.cameras is not None:
             before, self._looked, self._looked_at = self._looked or {}, self._site.cameras(), time.monotonic()
             # A lost camera is offline one look later, after the events of the cars that were in its view
             self._available = {camera: works or before.get(camera, False) for camera, works in self._looked.items()}
@@ -142,7 +142,7 @@ class MqttSink(Sink):
         # A failed connection is not reused: what it still holds would arrive after what is sent now
         connection, self._connection = self._connection or self._connect(), None
         try:
-            visits, listed = Visits(self._remembered().visits, self._cars).plus(records)
+            visits, listed = Visits(self._memory.visits, self._cars).plus(records)
             said, kept = self._said, self._kept(visits)
             if self._contradicted.is_set():
                 self._contradicted.clear()
@@ -176,7 +176,7 @@ class MqttSink(Sink):
         processes = {self.process_topic: ONLINE, self.status_topic: ONLINE}
         texts: dict[str, str] = {}
         if self._looked is None:  # those of the last run, which may not have had an end
-            former = {topic for topic in self._remembered().retained if topic.endswith("/status")}
+            former = {topic for topic in self._memory.retained if topic.endswith("/status")}
             texts |= dict.fromkeys(former - set(processes), OFFLINE)
         if self._discovery:
             texts |= self._told(visits)
@@ -185,7 +185,7 @@ class MqttSink(Sink):
 
     def _note(self, topics: set[str]) -> list[str]:
         """Note that the broker will keep messages of these topics -> the topics that are to be cleared."""
-        memory = self._remembered()
+        memory = self._memory
         if not topics <= set(memory.retained):
             memory.retained = sorted({*memory.retained, *topics})
             self._notes.write(json.dumps(asdict(memory)))
@@ -197,17 +197,16 @@ class MqttSink(Sink):
     def _remember(self, cleared: Sequence[str], visits: Visits) -> None:
         """Note that the broker has cleared these topics and knows these visits."""
         self._cars = visits.cars
-        memory = self._remembered()
+        memory = self._memory
         if cleared or visits.counts != memory.visits:
             memory.retained = sorted(set(memory.retained) - set(cleared))
             memory.visits = dict(visits.counts)
             self._notes.write(json.dumps(asdict(memory)))
 
-    def _remembered(self) -> _Memory:
-        if self._memory is None:
-            text = self._notes.read()
-            self._memory = _Memory(**json.loads(text)) if text else _Memory()
-        return self._memory
+    @cached_property
+    def _memory(self) -> _Memory:
+        text = self._notes.read()
+        return _Memory(**json.loads(text)) if text else _Memory()
 
     def _connect(self) -> Connection:
         # Of the two connections, the one that sends no events hears others, in case that they write nonsense
@@ -240,26 +239,23 @@ class MqttSink(Sink):
         """What Home Assistant is told: topic -> text."""
         site, entities = self._site, list[Entity]()
         for camera in self._available:
-            online, zones = (self.process_topic, self._status_of(camera)), self._zones(camera)
-            entities += of_camera(self._topic, camera, zones, online, pictures=bool(site and site.pictures))
-        for name in site.lists if site else ():
+            online, zones = (self.process_topic, self._status_of(camera)), site.zones.get(camera, ())
+            entities += of_camera(self._topic, camera, zones, online, pictures=bool(site.pictures))
+        for name in site.lists:
             entities += of_list(self._topic, name, (self.process_topic,), self._off_after)
         texts = {f"{self._discovery}/{topic}": json.dumps(config) for topic, config in entities}
-        counted = [*self._places(), *map(list_topic, site.lists if site else ())]
+        counted = [*self._places(), *map(list_topic, site.lists)]
         return texts | {f"{self._topic}/{each}/visits": str(visits.counts.get(each, 0)) for each in counted}
 
-    def _zones(self, camera: str) -> Sequence[str]:
-        return self._site.zones.get(camera, ()) if self._site else ()
-
     def _retained(self) -> list[str]:
-        kinds = ("event", *(("picture",) if self._site and self._site.pictures and self._discovery else ()))
+        kinds = ("event", *(("picture",) if self._site.pictures and self._discovery else ()))
         return [f"{place}/{kind}" for place in self._places() for kind in kinds] if self._retain else []
 
     def _places(self) -> list[str]:
         return [
             topic
             for camera in self._available
-            for topic in (camera, *(zone_topic(camera, zone) for zone in self._zones(camera)))
+            for topic in (camera, *(zone_topic(camera, zone) for zone in self._site.zones.get(camera, ())))
         ]
 
     def _messages(self, records: Sequence[Record], new: Sequence[tuple[str, Record]]) -> dict[str, list[str | bytes]]:
@@ -278,5 +274,5 @@ class MqttSink(Sink):
 
     def _picture(self, record: Record) -> bytes | None:
         """The frame of the best moment, if there is one and Home Assistant is told."""
-        folder = self._site.pictures if self._site and self._discovery else None
+        folder = self._site.pictures if self._discovery else None
         return stored_picture(folder, record.event["images"]["frame"])

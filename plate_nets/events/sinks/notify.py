@@ -5,6 +5,7 @@ import logging
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -64,8 +65,6 @@ class NotifySink(Sink):
         self._now = now
         self._timeout = timeout
         self._notes = Notes()
-        self._told: dict[str, None] | None = None
-        """The ids of the last cars that were told, oldest first."""
 
     def begin(self, notes: Notes) -> None:
         self._notes = notes
@@ -73,7 +72,7 @@ class NotifySink(Sink):
     def send(self, records: Sequence[Record]) -> None:
         (record,) = records
         event = record.event
-        told = self._remembered()
+        told = self._told
         if not event["plate"] or event["id"] in told:
             return
         if event["supersedes"] not in told and not self._is_quiet(event):
@@ -83,10 +82,10 @@ class NotifySink(Sink):
             del told[next(iter(told))]
         self._notes.write(json.dumps(list(told)))
 
-    def _remembered(self) -> dict[str, None]:
-        if self._told is None:
-            self._told = dict.fromkeys(json.loads(self._notes.read() or "[]"))
-        return self._told
+    @cached_property
+    def _told(self) -> dict[str, None]:
+        """The ids of the last cars that were told, oldest first."""
+        return dict.fromkeys(json.loads(self._notes.read() or "[]"))
 
     def _is_quiet(self, event: dict[str, Any]) -> bool:
         zone = datetime.fromisoformat(event["timestamp_local"]).tzinfo

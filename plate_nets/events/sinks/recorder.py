@@ -8,11 +8,15 @@ from pathlib import Path
 from plate_nets.common.contexts import Closing
 from plate_nets.common.errors import InputError, SinkError
 from plate_nets.events.event import PlateEvent
-from plate_nets.events.sinks.base import Site
+from plate_nets.events.sinks import settings as of
+from plate_nets.events.sinks.base import Sink, Site
 from plate_nets.events.sinks.delivery import Delivery, finish_all
-from plate_nets.events.sinks.opening import open_sink
+from plate_nets.events.sinks.files import CsvSink, JsonlSink, ParquetSink
+from plate_nets.events.sinks.mqtt import MqttSink
+from plate_nets.events.sinks.notify import NotifySink
 from plate_nets.events.sinks.outbox import MAX_BYTES, Outbox
-from plate_nets.events.sinks.settings import SinkSettings
+from plate_nets.events.sinks.sqlite import SqliteSink
+from plate_nets.events.sinks.webhook import WebhookSink
 
 _HELD = 1000
 """Events kept in memory while the outbox cannot be written; beyond that the oldest is dropped."""
@@ -34,7 +38,7 @@ class Recorder(Closing):
     def __init__(
         self,
         path: Path,
-        sinks: Sequence[SinkSettings],
+        sinks: Sequence[of.SinkSettings],
         notice: Callable[[str], None],
         *,
         max_bytes: int = MAX_BYTES,
@@ -44,7 +48,7 @@ class Recorder(Closing):
         twice = {name for name in names if names.count(name) > 1}
         if twice:
             raise InputError(f"sinks: expected different names, got {', '.join(sorted(twice))} more than once")
-        opened = [open_sink(each, pictures) for each in sinks]
+        opened = [_open_sink(each, pictures) for each in sinks]
         self._notice = notice
         self._outbox = Outbox(path, names, max_bytes)
         self._recording = threading.Lock()
@@ -87,3 +91,21 @@ class Recorder(Closing):
         while self._pending:
             self._outbox.append(self._pending[0])
             self._pending.popleft()
+
+
+def _open_sink(settings: of.SinkSettings, pictures: Path | None = None) -> Sink:
+    match settings:
+        case of.JsonlSettings():
+            return JsonlSink(settings.path)
+        case of.CsvSettings():
+            return CsvSink(settings.path)
+        case of.SqliteSettings():
+            return SqliteSink(settings.path, settings.keep_days)
+        case of.ParquetSettings():
+            return ParquetSink(settings.folder)
+        case of.WebhookSettings():
+            return WebhookSink(settings.url, settings.secret, settings.headers)
+        case of.MqttSettings():
+            return MqttSink(settings.url, settings.discovery, retain=settings.retain, off_after=settings.off_after)
+        case of.NotifySettings():
+            return NotifySink(settings.url, settings.hours, pictures)
