@@ -13,7 +13,6 @@ from plate_nets.cameras.camera_status import CameraStatus
 from plate_nets.cameras.capture import Capture, CaptureSettings, Rate
 from plate_nets.cameras.cars import Car, CarEvents
 from plate_nets.cameras.cuts import Cuts
-from plate_nets.cameras.decoding import DecodingSettings
 from plate_nets.cameras.frame_reading import FrameReading
 from plate_nets.cameras.frames import VideoFrame
 from plate_nets.cameras.gate import MotionGate
@@ -286,15 +285,15 @@ class Analysis:
 
 def _capture_of(camera: CameraSettings, notice: Callable[[str], None]) -> Capture:
     """What reads the pictures of a camera: of its only stream, or of a large and a small one."""
-    decoding = DecodingSettings(
+    settings = CaptureSettings(
         silence=camera.silence,
         hardware=camera.hardware,
         deinterlace=camera.deinterlace,
         fields=camera.target_fps is None,
         aspect=camera.shape,
+        fps=camera.target_fps,
+        start=camera.start.timestamp() if camera.start else None,
     )
-    settings = CaptureSettings(camera.target_fps, camera.start.timestamp() if camera.start else None, decoding)
-    small = camera.detect_address
-    if small:
-        return TwoStreams(camera.address, small, settings, notice)
+    if camera.detect_address:
+        return TwoStreams(camera.address, camera.detect_address, settings, notice)
     return Capture(camera.address, settings, notice)

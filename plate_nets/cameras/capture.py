@@ -7,7 +7,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from plate_nets.cameras.address import SourceAddress
@@ -110,12 +110,11 @@ class Handover:
 
 
 @dataclass(frozen=True)
-class CaptureSettings:
+class CaptureSettings(DecodingSettings):
     fps: float | None = None
     """Maximum frames per second to analyse; None: all."""
     start: float | None = None
     """Unix seconds of the first picture; None: its arrival."""
-    decoding: DecodingSettings = field(default_factory=DecodingSettings)
     first_pause: float = FIRST_PAUSE
 
 
@@ -162,11 +161,11 @@ class Capture:
         """Detect a read that hangs, and connect in another thread. Call this more than once per second."""
         if not self.address.live or self.state != "online" or self._stop.is_set():
             return
-        if time.monotonic() - self._last > self._settings.decoding.silence + _PROBE / 2:
+        if time.monotonic() - self._last > self._settings.silence + _PROBE / 2:
             with self._lock:
                 self._threads = [thread for thread in self._threads if thread.is_alive()]
                 if len(self._threads) < _STUCK:
-                    self._lose(frozen(self._settings.decoding))
+                    self._lose(frozen(self._settings))
                     self._begin(self._settings.first_pause)
 
     def stop(self) -> None:
@@ -249,7 +248,7 @@ class Capture:
         interval = 1 / self._settings.fps if self._settings.fps else 0.0
         due = 0.0
         for decoded in decode(
-            self.address, self._settings.decoding, self._notice, lambda length: setattr(self, "length", length)
+            self.address, self._settings, self._notice, lambda length: setattr(self, "length", length)
         ):
             if self._abandoned():
                 return

@@ -58,13 +58,6 @@ class Alarm:
     """Whether it begins or ends; None if it has no duration."""
 
 
-@dataclass(frozen=True)
-class _PullPoint:
-    address: httpx.URL
-    header: str
-    """What the camera wants back with each request."""
-
-
 class OnvifCamera(Closing):
     """A camera's ONVIF service.
 
@@ -86,7 +79,10 @@ class OnvifCamera(Closing):
         self._client = httpx.Client(timeout=_TIMEOUT, **{**address.options, "auth": login})
         self._ahead = timedelta()
         """How far the camera's clock is ahead of ours."""
-        self._point: _PullPoint | None = None
+        self._point: httpx.URL | None = None
+        """The address of the pull point."""
+        self._header = ""
+        """What the camera wants back with each request to it."""
         self._renewed = 0.0
 
     def close(self) -> None:
@@ -94,7 +90,7 @@ class OnvifCamera(Closing):
         if self._point is not None:
             body = '<n:Unsubscribe xmlns:n="http://docs.oasis-open.org/wsn/b-2"/>'
             with suppress(SourceError):  # it ends by itself
-                self._ask(self._point.address, f"{_RENEW}/UnsubscribeRequest", body, self._point.header)
+                self._ask(self._point, f"{_RENEW}/UnsubscribeRequest", body, self._header)
         self._client.close()
 
     def subscribe(self) -> None:
@@ -105,25 +101,23 @@ class OnvifCamera(Closing):
         ends = f"<e:InitialTerminationTime>PT{_KEPT_SECONDS}S</e:InitialTerminationTime>"
         body = f'<e:CreatePullPointSubscription xmlns:e="{_EVENTS}">{ends}</e:CreatePullPointSubscription>'
         created = self._ask(events, f"{_EVENTS}/EventPortType/CreatePullPointSubscriptionRequest", body)
-        address = self._at_camera(_text(created, "SubscriptionReference/Address"))
+        self._point = self._at_camera(_text(created, "SubscriptionReference/Address"))
         wanted = created.find(".//{*}SubscriptionReference/{*}ReferenceParameters")
-        header = "".join(tostring(each, "unicode") for each in (() if wanted is None else wanted))
-        self._point = _PullPoint(address, header)
+        self._header = "".join(tostring(each, "unicode") for each in (() if wanted is None else wanted))
         self._renewed = monotonic()
 
     def alarms(self) -> list[Alarm]:
         """Wait for up to two seconds -> the alarms that began or ended."""
-        point = self._point
-        assert point is not None, "`subscribe` came before"
+        assert self._point is not None, "`subscribe` came before"
         if monotonic() - self._renewed > _RENEWED:
             ends = f"<n:TerminationTime>PT{_KEPT_SECONDS}S</n:TerminationTime>"
             body = f'<n:Renew xmlns:n="http://docs.oasis-open.org/wsn/b-2">{ends}</n:Renew>'
             with suppress(SourceError):  # some cameras cannot: there, pulling keeps the pull point
-                self._ask(point.address, f"{_RENEW}/RenewRequest", body, point.header)
+                self._ask(self._point, f"{_RENEW}/RenewRequest", body, self._header)
             self._renewed = monotonic()
         what = f"<e:Timeout>PT{_PULL_SECONDS}S</e:Timeout><e:MessageLimit>100</e:MessageLimit>"
         body = f'<e:PullMessages xmlns:e="{_EVENTS}">{what}</e:PullMessages>'
-        return list(_alarms(self._ask(point.address, f"{_PULL}/PullMessagesRequest", body, point.header)))
+        return list(_alarms(self._ask(self._point, f"{_PULL}/PullMessagesRequest", body, self._header)))
 
     def _set_clock(self) -> None:
         """Take over the camera's clock, which tokens must be of; everybody may ask for it."""

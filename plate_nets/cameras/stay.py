@@ -62,8 +62,6 @@ class CarSettings:
 
 
 class Stay:
-    """One car in front of the camera: what was reported about it, and what its track does not store."""
-
     def __init__(self, track: Track, settings: CarSettings) -> None:
         self.id = str(ULID.from_timestamp(max(track.first_seen, 0.0)))
         self.track = track
@@ -210,10 +208,6 @@ class Stay:
             self.best, self.best_time = plate, time
 
     @property
-    def dwell(self) -> float:
-        return self.track.last_seen - self.first_seen
-
-    @property
     def is_parked(self) -> bool:
         return self.track.last_seen - self._anchor.time >= _PARKED_AFTER
 
@@ -246,7 +240,8 @@ class Stay:
     @property
     def speed(self) -> float:
         """Plate widths per second, over the whole dwell."""
-        return self._path / self.dwell if self.dwell else 0.0
+        dwell = self.track.last_seen - self.first_seen
+        return self._path / dwell if dwell else 0.0
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ class TwoStreams(Capture):
     ) -> None:
         if settings.start is None and not large.live:
             settings = replace(settings, start=time.time())  # the same for both
-        settings = replace(settings, decoding=replace(settings.decoding, fields=False))
+        settings = replace(settings, fields=False)
         super().__init__(large, settings, notice)
         self._packets = Packets(newest_only=large.live)
         self._small = Capture(small, settings, lambda line: notice(f"detect: {line}"))
@@ -69,7 +69,7 @@ class TwoStreams(Capture):
         clock = StampClock(self.address.live, self._settings.start)
         stamp, key_time = None, 0.0
         try:
-            for packet in demux(self.address, self._settings.decoding, self._notice):
+            for packet in demux(self.address, self._settings, self._notice):
                 if self._abandoned():
                     return
                 if packet.data.is_keyframe:  # the times of others may go back

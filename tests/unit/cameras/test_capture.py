@@ -10,12 +10,11 @@ import pytest
 
 from plate_nets.cameras.address import parse_source
 from plate_nets.cameras.capture import Capture, CaptureSettings
-from plate_nets.cameras.decoding import DecodingSettings
 from tests.clips import still, write_clip
 from tests.rtsp import RtspCamera
 from tests.waiting import eventually
 
-QUICK = CaptureSettings(first_pause=0.2, decoding=DecodingSettings(silence=1.0))
+QUICK = CaptureSettings(first_pause=0.2, silence=1.0)
 
 
 @pytest.fixture(scope="module")
