@@ -32,7 +32,6 @@ class VehicleNetwork(Protocol):
 
     def __call__(self, pictures: NDArray[np.uint8], /) -> NDArray[np.float32]:
         """See `DetectorNetwork`."""
-        ...
 
     def both(
         self, pictures: NDArray[np.uint8], /, least: float
@@ -41,7 +40,6 @@ class VehicleNetwork(Protocol):
 
         Rows with an objectness below ``least`` may be left out.
         """
-        ...
 
 
 LEAST_SIDE = 640

@@ -39,7 +39,6 @@ class Reader(Protocol):
                 expected.
             PlateError: it cannot be read for another reason.
         """
-        ...
 
 
 @runtime_checkable
@@ -48,7 +47,6 @@ class SceneReader(Reader, Protocol):
 
     def scene(self, image: Frame | bytes, *, evidence: bool = False) -> Scene:
         """A picture -> its plates, each with its vehicle, and its vehicles. Otherwise like `Reader.read`."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -71,7 +69,6 @@ class VideoReader(Reader, Protocol):
 
         A settled plate is found, but not read: it has no corners and no logits, and its reading is `types.NOT_READ`.
         """
-        ...
 
 
 class GatedReader(Reader, Protocol):
@@ -83,7 +80,6 @@ class GatedReader(Reader, Protocol):
         Raises:
             InputError: also if ``sure`` is not between 0 and 1.
         """
-        ...
 
 
 class VehicleReader(GatedReader, Protocol):
@@ -93,7 +89,6 @@ class VehicleReader(GatedReader, Protocol):
         self, image: Frame | bytes, *, evidence: bool = False, sure: float | None = None, vehicles: bool = False
     ) -> list[Plate]:
         """Like `GatedReader.read`. ``vehicles``: also find the ``vehicle`` of each plate."""
-        ...
 
 
 def check_frame(image: object) -> Frame:

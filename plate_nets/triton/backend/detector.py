@@ -16,7 +16,7 @@ from plate_nets.recognition.finder import PlateFinder
 from plate_nets.recognition.geometry import Letterbox
 from plate_nets.recognition.reader import FrameLimits
 from plate_nets.triton.backend.cores import Cores
-from plate_nets.triton.backend.precision import chosen_precision
+from plate_nets.triton.backend.network_model import chosen_precision
 from plate_nets.triton.backend.request_picture import frame_of, picture_of
 from plate_nets.triton.backend.settings import ModelArgs, NetworkSettings
 from plate_nets.triton.backend.triton import Request, Response, Tensor, answer, starting, tensor

@@ -1,4 +1,4 @@
-"""The `pytorch` backend of the embedded server, for converted networks with one input.
+"""The `pytorch` backend of the embedded server, for converted networks with one input and one output.
 
 NVIDIA's server has libtorch for these models; the embedded server and the CPU image have this backend of the same name,
 so the same `config.pbtxt` works in both.
@@ -12,25 +12,14 @@ from typing import Any, Protocol
 from plate_nets.common.errors import ContractError, InputError
 from plate_nets.contract import TensorSpec
 from plate_nets.networks.runtimes.networks import IR, TORCHSCRIPT
-from plate_nets.triton.backend.precision import chosen_precision
-from plate_nets.triton.backend.settings import (
-    ModelArgs,
-    TorchScriptSettings,
-    thread_count,
-)
-from plate_nets.triton.backend.triton import (
-    Request,
-    Response,
-    Tensor,
-    answer,
-    error_response,
-    find,
-    starting,
-)
+from plate_nets.networks.runtimes.openvino import Precision
+from plate_nets.networks.runtimes.precision import choose
+from plate_nets.triton.backend.settings import ModelArgs, TorchScriptSettings, thread_count
+from plate_nets.triton.backend.triton import Request, Response, Tensor, answer, error_response, find, log, starting
 from plate_nets.triton.backend.watchdog import Watchdog, WatchdogSettings
 
-DTYPES = {"FP32": "float32", "UINT8": "uint8"}
-"""Triton's dtypes -> those of numpy and torch."""
+_DTYPE = "FP32"
+"""Triton's dtype of crops and of all outputs."""
 
 
 class Runtime(Protocol):
@@ -38,15 +27,12 @@ class Runtime(Protocol):
 
     def rows(self, tensor: Tensor, /) -> Any:
         """A Triton tensor as this runtime takes it, without a copy."""
-        ...
 
-    def run(self, batch: Sequence[Any], /) -> list[tuple[Any, ...]]:
-        """Rows of each request -> its outputs, from one forward pass."""
-        ...
+    def run(self, batch: Sequence[Any], /) -> Sequence[Any]:
+        """Rows of each request -> its output, from one forward pass."""
 
     def tensor(self, spec: TensorSpec, rows: Any, /) -> Tensor:
         """The rows of an output -> a Triton tensor."""
-        ...
 
 
 class TorchScriptModel:
@@ -55,7 +41,7 @@ class TorchScriptModel:
     def __init__(self, args: Mapping[str, str]) -> None:
         with starting(args, TorchScriptSettings, WatchdogSettings) as model:
             self._watchdog = Watchdog(model.settings(WatchdogSettings))
-            self._input, self._outputs = tensors(json.loads(args["model_config"]))
+            self._input, self._output = tensors(json.loads(args["model_config"]))
             self._runtime = runtime(model, model.settings(TorchScriptSettings))
 
     def execute(self, requests: Sequence[Request]) -> list[Response]:
@@ -81,18 +67,15 @@ class TorchScriptModel:
             return InputError(f"expected {self._input.name}, got none")
         rows = self._runtime.rows(found)
         dtype = str(rows.dtype).removeprefix("torch.")
-        if rows.shape[1:] != self._input.dims or dtype != DTYPES[self._input.dtype]:
+        if rows.shape[1:] != self._input.dims or dtype != "float32":
             return InputError(
-                f"{self._input.name}: expected {self._input.dtype} (N, {', '.join(map(str, self._input.dims))}), "
+                f"{self._input.name}: expected {_DTYPE} (N, {', '.join(map(str, self._input.dims))}), "
                 f"got {dtype} {tuple(rows.shape)}"
             )
         return rows
 
-    def _respond(self, request: Request, found: tuple[Any, ...]) -> Response:
-        return answer(
-            request,
-            lambda _: [self._runtime.tensor(spec, rows) for spec, rows in zip(self._outputs, found, strict=True)],
-        )
+    def _respond(self, request: Request, found: Any) -> Response:
+        return answer(request, lambda _: [self._runtime.tensor(self._output, found)])
 
 
 def runtime(model: ModelArgs, settings: TorchScriptSettings) -> Runtime:
@@ -108,27 +91,39 @@ def runtime(model: ModelArgs, settings: TorchScriptSettings) -> Runtime:
         return OpenVINORuntime(folder / IR, threads, chosen_precision(model.name, folder / IR))
     from plate_nets.triton.backend.torch_runtime import TorchRuntime  # torch takes 200 MB and seconds
 
-    return TorchRuntime(folder / (model.file or TORCHSCRIPT), model.gpu, threads)
+    return TorchRuntime(folder / TORCHSCRIPT, model.gpu, threads)
 
 
-def tensors(config: Mapping[str, Any]) -> tuple[TensorSpec, tuple[TensorSpec, ...]]:
-    """A model's config -> its one input, and its outputs.
+def chosen_precision(network: str, path: Path) -> Precision:
+    """The precision from `choose` for a network, by its name and its converted file; also in the server's log.
 
     Raises:
-        ContractError: it has not exactly one input, no output, or a dtype that is not in `DTYPES`.
+        ContractError: the setting is invalid.
+        WeightsError: the file is missing or does not load.
+    """
+    choice = choose(network, path)
+    log(f"{network}: {choice.precision}: {choice.why}")
+    return choice.precision
+
+
+def tensors(config: Mapping[str, Any]) -> tuple[TensorSpec, TensorSpec]:
+    """A model's config -> its one input and its one output.
+
+    Raises:
+        ContractError: it has more or fewer, or another dtype than FP32.
     """
     inputs, outputs = (
-        tuple(
+        [
             TensorSpec(tensor["name"], tensor["data_type"].removeprefix("TYPE_"), tuple(map(int, tensor["dims"])))
             for tensor in config.get(side, ())
-        )
+        ]
         for side in ("input", "output")
     )
-    if len(inputs) != 1 or not outputs:
+    if (len(inputs), len(outputs)) != (1, 1):
         raise ContractError(
-            f"{config['name']}: expected one input and at least one output, got {len(inputs)} and {len(outputs)}"
+            f"{config['name']}: expected one input and one output, got {len(inputs)} and {len(outputs)}"
         )
     for spec in (*inputs, *outputs):
-        if spec.dtype not in DTYPES:
-            raise ContractError(f"{config['name']}: {spec.name}: expected {' or '.join(DTYPES)}, got {spec.dtype}")
-    return inputs[0], outputs
+        if spec.dtype != _DTYPE:
+            raise ContractError(f"{config['name']}: {spec.name}: expected {_DTYPE}, got {spec.dtype}")
+    return inputs[0], outputs[0]

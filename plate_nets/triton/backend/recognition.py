@@ -59,7 +59,6 @@ class TensorReader(Protocol):
 
     def scene(self, picture: Tensor, /, options: ReadOptions, stages: Stages) -> Scene:
         """The caller's picture as sent -> its plates, and its vehicles if requested."""
-        ...
 
 
 def bls_reader(model: ModelArgs, decoder: SchemeDecoder) -> PlateReader[Tensor, Tensor]:

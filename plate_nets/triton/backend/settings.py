@@ -54,8 +54,6 @@ class ModelArgs:
     instances: int
     """The number of instances of the model."""
     parameters: Mapping[str, str]
-    file: str
-    """Name of the model file, from ``default_model_filename``; empty if the config has none."""
 
     def settings(self, kind: type[S]) -> S:
         """The settings of this kind, see `read_settings`."""

@@ -12,7 +12,7 @@ from plate_nets.triton.backend.triton import Tensor, from_dlpack
 
 
 class TorchRuntime:
-    """A TorchScript file on one device; one `network_model.Runtime`.
+    """A TorchScript file on one device; a `network_model.Runtime`.
 
     Raises:
         WeightsError: the file is missing or does not load.
@@ -24,20 +24,16 @@ class TorchRuntime:
         self._network = load_torchscript(path, self._device)
 
     def rows(self, tensor: Tensor) -> torch.Tensor:
-        """A Triton tensor as a torch tensor on the same device."""
         rows: torch.Tensor = torch.utils.dlpack.from_dlpack(tensor)
         return rows
 
-    def run(self, batch: Sequence[torch.Tensor]) -> list[tuple[torch.Tensor, ...]]:
-        """Rows of each request -> its outputs, from one forward pass."""
+    def run(self, batch: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
         with torch.inference_mode():
             rows = batch[0] if len(batch) == 1 else torch.cat(list(batch))
             found = self._network(rows.to(self._device))
-            sizes = [len(rows) for rows in batch]
-            # Triton only takes dense tensors, and the outputs of a channels-last network have another order
-            outputs = [output.contiguous().split(sizes) for output in (found if isinstance(found, tuple) else (found,))]
-        return list(zip(*outputs, strict=True))
+            # Triton only takes dense tensors, and the output of a channels-last network has another order
+            outputs: Sequence[torch.Tensor] = found.contiguous().split([len(rows) for rows in batch])
+        return outputs
 
     def tensor(self, spec: TensorSpec, rows: torch.Tensor) -> Tensor:
-        """The rows of an output -> a Triton tensor over the same memory."""
         return from_dlpack(spec, rows)

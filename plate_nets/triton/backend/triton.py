@@ -25,15 +25,12 @@ class Tensor(Protocol):
 
     def name(self) -> str:
         """The name in the contract."""
-        ...
 
     def is_cpu(self) -> bool:
         """Whether it is in host memory."""
-        ...
 
     def as_numpy(self) -> NDArray[Any]:
         """A view of a tensor in host memory."""
-        ...
 
     def __dlpack__(self, stream: Any = None) -> Any: ...
 
@@ -45,23 +42,18 @@ class Request(Protocol):
 
     def inputs(self) -> Sequence[Tensor]:
         """The inputs that the caller sent."""
-        ...
 
     def parameters(self) -> str:
         """The request parameters, a JSON object."""
-        ...
 
     def timeout(self) -> int:
         """The caller's timeout in microseconds; 0: none."""
-        ...
 
     def is_cancelled(self) -> bool:
         """Whether the caller hung up."""
-        ...
 
     def requested_output_names(self) -> Collection[str]:
         """The outputs that the caller named, or all outputs of the model if it named none."""
-        ...
 
 
 Response = Any
@@ -92,7 +84,6 @@ def model_args(args: Mapping[str, str]) -> ModelArgs:
         gpu=int(args["model_instance_device_id"]) if args["model_instance_kind"] == "GPU" else None,
         instances=sum(group.get("count", 1) for group in config.get("instance_group", ())) or 1,
         parameters={key: value["string_value"] for key, value in config.get("parameters", {}).items()},
-        file=config.get("default_model_filename", ""),
     )
 
 

@@ -35,11 +35,9 @@ class Summary(Protocol):
     @property
     def is_live(self) -> bool:
         """Whether it is working, well or not."""
-        ...
 
     def summary(self) -> dict[str, Any]:
         """The state for JSON; all is well if its ``state`` is "serving"."""
-        ...
 
 
 class HealthEndpoint(Closing):

@@ -18,7 +18,7 @@ def eight_cores(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def args(instances: int, name: str = "yolo") -> ModelArgs:
-    return ModelArgs(name=name, folder="", gpu=None, instances=instances, parameters={}, file="")
+    return ModelArgs(name=name, folder="", gpu=None, instances=instances, parameters={})
 
 
 def test_one_instance_gets_all_cores_and_each_further_one_a_share() -> None:
@@ -55,7 +55,7 @@ def test_a_killed_instance_releases_its_share_of_the_cores() -> None:
         "os.getppid = lambda: int(sys.argv[1])\n"
         "from plate_nets.triton.backend.cores import Cores\n"
         "from plate_nets.triton.backend.settings import ModelArgs, NetworkSettings\n"
-        "cores = Cores(ModelArgs('yolo', '', None, 2, {}, ''), NetworkSettings())\n"
+        "cores = Cores(ModelArgs('yolo', '', None, 2, {}), NetworkSettings())\n"
         "with cores.taken():\n"
         "    print('taken', flush=True)\n"
         "    sys.stdin.read()\n"

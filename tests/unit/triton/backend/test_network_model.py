@@ -112,32 +112,6 @@ def test_a_bad_request_is_answered_alone(parameters: dict[str, Any], tmp_path: P
     assert counted.batches == [2], "a batch of bad requests runs no forward pass"
 
 
-class Bytes(torch.nn.Module):
-    def forward(self, crops: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        return (crops + 1).flatten(1)[:, :1].to(torch.uint8), crops.flatten(1).float().mean(1, keepdim=True)
-
-
-def test_calls_with_bytes_and_several_outputs(tmp_path: Path, model_repository: Path) -> None:
-    (tmp_path / "1").mkdir()
-    torch.jit.save(torch.jit.trace(Bytes(), torch.zeros(2, 3, dtype=torch.uint8)), tmp_path / "1" / "model.pt")
-    sides = {
-        "input": [{"name": "in", "data_type": "TYPE_UINT8", "dims": ["3"]}],
-        "output": [
-            {"name": "first", "data_type": "TYPE_UINT8", "dims": ["1"]},
-            {"name": "second", "data_type": "TYPE_FP32", "dims": ["1"]},
-        ],
-    }
-    model = make(tmp_path, model_repository, **sides)
-    rows = np.arange(9, dtype=np.uint8).reshape(3, 3)
-    good = [request(rows[:1], name="in"), request(rows[1:], name="in")]
-    one, refused, two = model.execute([good[0], request(rows.astype(np.float32), name="in"), good[1]])
-    assert "expected UINT8 (N, 3), got float32 (3, 3)" in refused.error().message()
-    found = [{each.name(): each.as_numpy() for each in response.output_tensors()} for response in (one, two)]
-    assert [each["first"].tolist() for each in found] == [[[1]], [[4], [7]]]
-    assert [each["second"].tolist() for each in found] == [[[1.0]], [[4.0], [7.0]]]
-    assert found[0]["first"].dtype == np.uint8
-
-
 def test_a_failing_network_hides_its_traceback(
     parameters: dict[str, Any], tmp_path: Path, model_repository: Path, fake_server: triton.Server
 ) -> None:
@@ -170,8 +144,8 @@ def test_a_damaged_model_is_named(tmp_path: Path, model_repository: Path) -> Non
 @pytest.mark.parametrize(
     ("changes", "fault"),
     [
-        ({"output": []}, "expected one input and at least one output, got 1 and 0"),
-        ({"output": [{"name": "x", "data_type": "TYPE_INT32", "dims": ["1"]}]}, "x: expected FP32 or UINT8, got INT32"),
+        ({"output": []}, "expected one input and one output, got 1 and 0"),
+        ({"output": [{"name": "x", "data_type": "TYPE_INT32", "dims": ["1"]}]}, "x: expected FP32, got INT32"),
         ({"parameters": {"threads": {"string_value": "x"}}}, "expected int, got 'x'"),
         ({"parameters": {"speed": {"string_value": "1"}}}, "unknown parameter speed"),
     ],
@@ -192,16 +166,6 @@ def test_the_number_of_threads_is_a_setting(tmp_path: Path, model_repository: Pa
         assert torch.get_num_threads() == 1
     finally:
         torch.set_num_threads(before)
-
-
-@pytest.mark.parametrize("file", ["", "other.pt"])
-def test_the_config_may_name_the_file(file: str, tmp_path: Path, model_repository: Path) -> None:
-    save(AddOne(), tmp_path)
-    changes = {}
-    if file:
-        (tmp_path / "1" / "model.pt").rename(tmp_path / "1" / file)
-        changes = {"default_model_filename": file}
-    assert values(make(tmp_path, model_repository, **changes).execute([request(crops(1))])) == [[2]]
 
 
 def test_each_answer_has_its_own_memory(parameters: dict[str, Any], tmp_path: Path, model_repository: Path) -> None:
