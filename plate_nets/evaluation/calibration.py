@@ -30,14 +30,10 @@ def reliability(plates: Sequence[ReadPlate]) -> list[ConfidenceBin]:
 
     Evaluate with a decoder whose minimum confidence is 0.
     """
-    return bins_of([(plate.reading.confidence, plate.exact) for plate in plates if plate.text and plate.reading])
-
-
-def bins_of(outcomes: Sequence[tuple[float, bool]], edges: Sequence[float] = EDGES) -> list[ConfidenceBin]:
-    """Confidences, 0..1, and whether their texts are right -> the non-empty bins, lowest confidence first."""
+    outcomes = [(plate.reading.confidence, plate.exact) for plate in plates if plate.text and plate.reading]
     bins = []
-    for low, high in pairwise(edges):
-        inside = [(c, right) for c, right in outcomes if low <= c < high or c == high == edges[-1]]
+    for low, high in pairwise(EDGES):
+        inside = [(c, right) for c, right in outcomes if low <= c < high or c == high == EDGES[-1]]
         if inside:
             share = Share(sum(right for _, right in inside), len(inside))
             bins.append(ConfidenceBin(low, high, float(np.mean([c for c, _ in inside])), share))

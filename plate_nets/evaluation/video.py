@@ -14,7 +14,6 @@ from plate_nets.cameras.plate_events import Camera
 from plate_nets.cameras.stay import CarSettings
 from plate_nets.countries import PlateScheme
 from plate_nets.evaluation.clips import Clip
-from plate_nets.evaluation.event_scores import FinalText
 from plate_nets.evaluation.evidence import ReadFrame
 from plate_nets.evaluation.video_truth import TrueFrame, TruePlate
 from plate_nets.events.event import Heading, PlateEvent
@@ -30,6 +29,14 @@ _GROWN = 1.25
 """Factor by which a true plate must grow or shrink from first to last sight for its heading to be certain."""
 LEAST_IOU = 0.3
 """Minimum overlap with the true box for a box to belong to this plate."""
+
+
+@dataclass(frozen=True)
+class FinalText:
+    """The final result for a car: the probability of the best text, reported or not, and whether it is right."""
+
+    probability: float
+    right: bool
 
 
 @dataclass(frozen=True)
@@ -121,7 +128,7 @@ def judge_events(clip: Clip, reported: Sequence[TimedEvent], outcome: VideoOutco
     for each in last.values():
         best = each.event.candidates[0]
         is_right = _text_of(each.event, best.plate, clip) == best.plate
-        outcome.final_texts.append(FinalText(best.score, is_right, each.event.box.height))
+        outcome.final_texts.append(FinalText(best.score, is_right))
     expected = expected_texts(clip)
     outcome.most_probable_right += len(expected.keys() & {each.event.candidates[0].plate for each in last.values()})
     early = {each.event.id: each.event.plate for each in reversed(reported) if each.event.stage != "final"}

@@ -1,19 +1,18 @@
 """Figures of clips as JSON and as tables on the terminal."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 from rich.console import Console
 
-from plate_nets.cameras.fusion import FusionSettings
-from plate_nets.evaluation.event_scores import BANDS, event_reliability, gate_costs, right_by_height
 from plate_nets.evaluation.reading_metrics import Share
 from plate_nets.evaluation.report import figure_table
-from plate_nets.evaluation.video import VideoOutcome
+from plate_nets.evaluation.video import FinalText, VideoOutcome
 
-_TABLES = ("wrong_texts", "gates", "reliability", "heights")
+GATES = (0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999)
+"""Minimum probabilities of a text whose cost is listed."""
+_TABLES = ("wrong_texts", "gates")
 _SCORE = 0.9
 
 
@@ -33,7 +32,7 @@ def print_video(console: Console, values: Mapping[str, Any]) -> None:
         for text in row["wrong_texts"]:
             console.print(f"{rate}: wrong: {text}", soft_wrap=True)
     for rate, row in values["rates"].items():
-        _print_scores(console, rate, row)
+        _print_gates(console, rate, row["gates"])
 
 
 def _figures(outcome: VideoOutcome) -> dict[str, Any]:
@@ -62,32 +61,31 @@ def _figures(outcome: VideoOutcome) -> dict[str, Any]:
         "heading_right": outcome.heading_right,
         "wrong_from_0.9": sum(not text.right for text in outcome.final_texts if text.probability >= _SCORE),
         "wrong_texts": outcome.wrong_texts,
-        "gates": [asdict(each) for each in gate_costs(outcome.final_texts, outcome.cars)],
-        "reliability": [asdict(each) for each in event_reliability(outcome.final_texts)],
-        "heights": right_by_height(outcome.final_texts, FusionSettings.sure),
+        "gates": [gate_cost(outcome.final_texts, outcome.cars, gate) for gate in GATES],
     }
 
 
-def _print_scores(console: Console, rate: str, row: Mapping[str, Any]) -> None:
+def gate_cost(texts: Sequence[FinalText], cars: int, gate: float) -> dict[str, float]:
+    """Final texts, and the number of readable cars -> the texts that this gate reports, of any car, and what it costs:
+    the wrong ones of these, per thousand cars too, and the share of readable cars without their text."""
+    reported = [text for text in texts if text.probability >= gate]
+    wrong = sum(not text.right for text in reported)
+    return {
+        "gate": gate,
+        "reported": len(reported),
+        "wrong": wrong,
+        "wrong_per_thousand": 1000 * wrong / max(cars, 1),
+        "unreported": 1 - min(1.0, (len(reported) - wrong) / max(cars, 1)),
+    }
+
+
+def _print_gates(console: Console, rate: str, gates: Sequence[Mapping[str, Any]]) -> None:
     table = figure_table(
         "gate", "reported", "wrong", "wrong per 1000 cars", "cars without", title=f"cost of a gate, {rate}"
     )
-    for each in row["gates"]:
+    for each in gates:
         costs = (f"{each['wrong_per_thousand']:.1f}", f"{each['unreported']:.3f}")
         table.add_row(f"{each['gate']:g}", str(each["reported"]), str(each["wrong"]), *costs)
-    console.print(table)
-    table = figure_table("probability", "cars", "mean", "right", title=f"final text of each car, {rate}")
-    for each in row["reliability"]:
-        hits, count = each["right"]["hits"], each["right"]["count"]
-        span = f"{each['low']:g} to {each['high']:g}"
-        table.add_row(span, str(count), f"{each['confidence']:.3f}", f"{hits / count:.3f}")
-    console.print(table)
-    table = figure_table(
-        "plate height, px", "cars", "reported", "right of reported", title=f"at {FusionSettings.sure:g}, {rate}"
-    )
-    for low, high, cars, reported, right in row["heights"]:
-        span = f"{low:g} to {high:g}" if high < BANDS[-1] else f"from {low:g}"
-        table.add_row(span, str(cars), str(reported), f"{right / reported:.3f}" if reported else "-")
     console.print(table)
 
 

@@ -1,4 +1,4 @@
-"""Whether the score of events is calibrated: gates, reliability, heights; and stored evidence."""
+"""What a gate for the score of events costs; and stored evidence."""
 
 import re
 from dataclasses import replace
@@ -10,35 +10,22 @@ import pytest
 from plate_nets.common.errors import DatasetError
 from plate_nets.countries import main_scheme
 from plate_nets.evaluation.calibration import log_loss
-from plate_nets.evaluation.event_scores import FinalText, event_reliability, gate_costs, right_by_height
 from plate_nets.evaluation.evidence import ReadFrame, load_evidence, save_evidence, stored_or_read
+from plate_nets.evaluation.video import FinalText
+from plate_nets.evaluation.video_report import gate_cost
 from tests.commands import invoke
 from tests.unit.cameras.traffic import plate
 from training.calibrate_events import main
 from training.synthesis.drive_by import DriveBySettings, write_drive_by
 
-TEXTS = [FinalText(0.999, True, 22), FinalText(0.97, True, 15), FinalText(0.93, False, 15), FinalText(0.4, False, 9)]
+TEXTS = [FinalText(0.999, True), FinalText(0.97, True), FinalText(0.93, False), FinalText(0.4, False)]
 
 
 def test_a_lower_threshold_reports_more_cars_and_more_wrong_texts() -> None:
-    costs = {each.gate: each for each in gate_costs(TEXTS, cars=4)}
-    assert (costs[0.99].reported, costs[0.99].wrong, costs[0.99].unreported) == (1, 0, 0.75)
-    assert (costs[0.95].reported, costs[0.95].unreported) == (2, 0.5)
-    assert (costs[0.9].reported, costs[0.9].wrong, costs[0.9].wrong_per_thousand) == (3, 1, 250.0)
-
-
-def test_reliability_compares_probabilities_with_right_texts() -> None:
-    bins = {each.low: each.right for each in event_reliability(TEXTS)}
-    assert {low: (right.hits, right.count) for low, right in bins.items()} == {
-        0.0: (0, 1),
-        0.9: (0, 1),
-        0.95: (1, 1),
-        0.99: (1, 1),
-    }
-
-
-def test_right_and_reported_texts_are_counted_by_height() -> None:
-    assert right_by_height(TEXTS, 0.9) == [(0.0, 10.0, 1, 0, 0), (14.0, 17.0, 2, 2, 1), (20.0, 1000.0, 1, 1, 1)]
+    surest, sure, unsure = (gate_cost(TEXTS, 4, gate) for gate in (0.99, 0.95, 0.9))
+    assert (surest["reported"], surest["wrong"], surest["unreported"]) == (1, 0, 0.75)
+    assert (sure["reported"], sure["unreported"]) == (2, 0.5)
+    assert (unsure["reported"], unsure["wrong"], unsure["wrong_per_thousand"]) == (3, 1, 250.0)
 
 
 def test_the_loss_is_smallest_for_calibrated_scores() -> None:
