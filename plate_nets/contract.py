@@ -104,7 +104,7 @@ COUNTRY = ModelSpec(
     inputs=(TensorSpec("input__0", "FP32", CROP_DIMS),),
     outputs=(TensorSpec("output__0", "FP32", (len(DESIGNS) + len(GROUNDS),)),),
 )
-"""Crops -> logits of the plate designs, followed by those of the ground colours; see `plates.designs`."""
+"""Crops -> logits of the plate designs, followed by those of the ground colours; see `countries.designs`."""
 
 LATIN = "latin"
 """The scheme that `LPRNET_LATIN` is trained for."""
@@ -151,8 +151,8 @@ APPEARANCE = (
     TensorSpec("grounds", "STRING", (-1, 1)),
     TensorSpec("ground_confidences", "FP32", (-1,)),
 )
-"""The plate's country, ISO 3166 alpha-2 or "unknown", and the colour of its ground from `plates.designs.GROUNDS`, each
-with its probability. `COUNTRY` runs if a request names one of them, or reads several schemes."""
+"""The plate's country, ISO 3166 alpha-2 or "unknown", and the colour of its ground from `countries.designs.GROUNDS`,
+each with its probability. `COUNTRY` runs if a request names one of them, or reads several schemes."""
 
 SCHEME = "scheme"
 """Request parameter: the schemes to read, comma-separated names."""

@@ -139,7 +139,7 @@ class Reading:
     country_confidence: float = 0.0
     """Probability of the country, 0..1, from the formats that ``text`` fits and from the plate's look."""
     ground: str = ""
-    """The colour of the plate's ground, from `plates.designs.GROUNDS`; empty if not requested."""
+    """The colour of the plate's ground, from `countries.designs.GROUNDS`; empty if not requested."""
     ground_confidence: float = 0.0
     """Probability of ``ground``, 0..1."""
 

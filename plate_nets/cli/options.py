@@ -12,7 +12,7 @@ from plate_nets.countries import PlateScheme, load_schemes
 from plate_nets.types import DEFAULT_DETAIL, Detail
 
 SCHEME_VARIABLE = "PLATES_PLATE_RECOGNITION_SCHEME"
-"""Environment variable for a server's schemes, see `python_backend.settings`."""
+"""Environment variable for a server's schemes, see `triton.backend.settings`."""
 DETAIL_VARIABLE = "PLATES_YOLO_DETAIL"
 """Environment variable for how closely a server looks at pictures, see `recognition.detection.DetectionSettings`."""
 URL_VARIABLES = ["PLATES_URL", "TRITON_URL"]

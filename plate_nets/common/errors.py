@@ -24,8 +24,8 @@
         +-- AccessDenied        a key or token is missing or wrong
         +-- SwapError           a new version was not put into service; the former one still answers
 
-A message says where the error is, what was expected and what was found. `answers.py` and docs/reference/errors.md say
-which answer of a server becomes which of these.
+A message says where the error is, what was expected and what was found. `error_codes.py` and docs/reference/errors.md
+say which answer of a server becomes which of these.
 """
 
 

@@ -32,8 +32,8 @@ class PlateFormat:
 
     ``parts``: its parts in order, each with its possible patterns: (("A000AA",), ("00", "100")). ``first_line``: how
     many of them are on the first of two lines; None: there is only one line. ``design``: a name that distinguishes
-    formats of a country which look different, see `plates.designs`. ``region``: the code of the only region that issues
-    this format, or empty.
+    formats of a country which look different, see `countries.designs`. ``region``: the code of the only region that
+    issues this format, or empty.
     """
 
     name: str

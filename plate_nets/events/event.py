@@ -175,7 +175,7 @@ class PlateEvent:
     country: Judged | None = None
     """From formats and look, ISO 3166 alpha-2 or "unknown"; None if not requested, or no frame was read."""
     ground: Judged | None = None
-    """The colour of the plate's ground, from `plates.designs.GROUNDS`; None if not requested."""
+    """The colour of the plate's ground, from `countries.designs.GROUNDS`; None if not requested."""
     zones: tuple[ZoneVisit, ...] = ()
     unread: Unread | None = None
     """Why ``plate`` is empty; None if it is not."""

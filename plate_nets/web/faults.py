@@ -1,4 +1,4 @@
-"""Exceptions -> error answers of the API: code, status and one line, from the tables in `answers.py`."""
+"""Exceptions -> error answers of the API: code, status and one line, from the tables in `error_codes.py`."""
 
 from collections.abc import Sequence
 from typing import Any

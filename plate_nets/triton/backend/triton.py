@@ -189,7 +189,7 @@ def answer(
 
 
 def error_response(error: Exception) -> Response:
-    """An exception -> an error response, see the table in `answers`; internal faults are logged in full."""
+    """An exception -> an error response, see the table in `error_codes`; internal faults are logged in full."""
     kind = answer_for(error)
     what = without_regions(str(error))
     if kind is INTERNAL:

@@ -61,7 +61,7 @@ class EmbeddedTriton:
         model_control: "explicit" lets you load and unload models while the server runs, with the key; "none" does not.
         load: the models to load at the start; by default those that the repository's schemes need, and all models of
             the other repositories.
-        control_key: the key of the restricted endpoints (`control.RESTRICTED`); by default a new random one.
+        control_key: the key of the restricted endpoints (`control_key.RESTRICTED`); by default a new random one.
         options: more options for tritonserver.
         server: "embedded" runs the wheel's tritonserver, "system" the one on PATH.
         address: the address to listen on. The embedded server only listens on loopback (127.0.0.0/8), because that

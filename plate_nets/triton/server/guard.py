@@ -1,6 +1,6 @@
 """A process that owns one embedded server and outlives it: stops it and cleans up whatever ends the parent.
 
-Run as ``python -I -S guard.py`` with only the standard library. It reads one line of JSON (`embedded.Plan`) from
+Run as ``python -I -S guard.py`` with only the standard library. It reads one line of JSON (`plan.Plan`) from
 standard input, starts the server in its own process group, and waits until the server ends, the input is closed, or the
 parent is gone, even by SIGKILL. Then it sends TERM, waits, sends KILL, and removes the folder, the shared memory and
 what Triton leaves in /tmp. It exits with the server's code (128 + number of the signal that ended it).
