@@ -52,55 +52,44 @@ class ErrorAnswer:
         return self.phrase in message if self.phrase else bool(status) and status in (self.http, self.grpc)
 
 
+_REFUSED, _LATER, _FAULT = ("400", "INVALID_ARGUMENT"), ("503", "UNAVAILABLE"), ("500", "INTERNAL")
+"""HTTP and gRPC status of most answers."""
+
 TOO_LARGE = ErrorAnswer(
     "PLATES_TOO_LARGE",
-    "400",
-    "INVALID_ARGUMENT",
+    *_REFUSED,
     InputTooLarge,
     "the picture has too many bytes or pixels; checked before it is decoded",
 )
 BAD_INPUT = ErrorAnswer(
     "PLATES_BAD_INPUT",
-    "400",
-    "INVALID_ARGUMENT",
+    *_REFUSED,
     InputError,
     "the picture or frame cannot be accepted; the message says what was expected",
 )
-OVERLOADED = ErrorAnswer(
-    "PLATES_OVERLOADED", "503", "UNAVAILABLE", ServerOverloaded, "the queue of a model of the pipeline is full"
-)
+OVERLOADED = ErrorAnswer("PLATES_OVERLOADED", *_LATER, ServerOverloaded, "the queue of a model of the pipeline is full")
 SHARED_MEMORY = ErrorAnswer(
     "PLATES_SHARED_MEMORY",
-    "503",
-    "UNAVAILABLE",
+    *_LATER,
     SharedMemoryFull,
     "the frames in progress fill the server's shared memory: send fewer at once, or raise a container's `--shm-size`",
 )
-UNAVAILABLE = ErrorAnswer(
-    "PLATES_UNAVAILABLE",
-    "503",
-    "UNAVAILABLE",
-    ServerUnavailable,
-    "a model of the pipeline is being loaded",
-)
+UNAVAILABLE = ErrorAnswer("PLATES_UNAVAILABLE", *_LATER, ServerUnavailable, "a model of the pipeline is being loaded")
 MODEL_DIED = ErrorAnswer(
     "PLATES_MODEL_DIED",
-    "503",
-    "UNAVAILABLE",
+    *_LATER,
     ModelDied,
     "a model's process died, perhaps because of this picture; it is being restarted: send another, or try later",
 )
 TIMED_OUT = ErrorAnswer(
     "PLATES_TIMED_OUT",
-    "503",
-    "UNAVAILABLE",
+    *_LATER,
     DeadlineExceeded,
     "the caller hung up, or the request's own `timeout` ran out; the rest of the work was skipped",
 )
 INTERNAL = ErrorAnswer(
     "PLATES_INTERNAL",
-    "500",
-    "INTERNAL",
+    *_FAULT,
     ServerError,
     "a fault of the server; the same picture would most likely cause it again. The server's log says more",
 )
@@ -117,8 +106,8 @@ CONTROL_KEY = ErrorAnswer(
 )
 
 TRITONS = (
-    ErrorAnswer("Exceeds maximum queue size", "503", "UNAVAILABLE", ServerOverloaded, "the queue is full"),
-    ErrorAnswer("Request timeout expired", "503", "UNAVAILABLE", ServerOverloaded, "waited too long in the queue"),
+    ErrorAnswer("Exceeds maximum queue size", *_LATER, ServerOverloaded, "the queue is full"),
+    ErrorAnswer("Request timeout expired", *_LATER, ServerOverloaded, "waited too long in the queue"),
     ErrorAnswer(
         "Request for unknown model",
         "404",
@@ -129,22 +118,16 @@ TRITONS = (
     ErrorAnswer(" is not ready", "", "", ServerUnavailable, "the same, from one model to another"),
     ErrorAnswer("Server not ready", "", "", ServerUnavailable, "the same, while the server is stopping"),
     ErrorAnswer(
-        _SHARED_MEMORY_FULL,
-        "500",
-        "INTERNAL",
-        SharedMemoryFull,
-        "`PLATES_SHARED_MEMORY`, if Triton itself runs into it",
+        _SHARED_MEMORY_FULL, *_FAULT, SharedMemoryFull, "`PLATES_SHARED_MEMORY`, if Triton itself runs into it"
     ),
-    ErrorAnswer(
-        " is not healthy", "500", "INTERNAL", ModelDied, "the model's process died, perhaps because of this picture"
-    ),
+    ErrorAnswer(" is not healthy", *_FAULT, ModelDied, "the model's process died, perhaps because of this picture"),
     CONTROL_KEY,
-    ErrorAnswer("", "400", "INVALID_ARGUMENT", InputError, "a tensor with a wrong name, dtype or shape"),
+    ErrorAnswer("", *_REFUSED, InputError, "a tensor with a wrong name, dtype or shape"),
     ErrorAnswer("", "404", "NOT_FOUND", ServerError, "no model or version with this name"),
     ErrorAnswer("", "", "RESOURCE_EXHAUSTED", InputTooLarge, "the message is larger than gRPC allows"),
     ErrorAnswer("", "", "DEADLINE_EXCEEDED", DeadlineExceeded, "no answer within the caller's deadline"),
     ErrorAnswer("", "", "CANCELLED", DeadlineExceeded, "the caller hung up"),
-    ErrorAnswer("", "503", "UNAVAILABLE", ServerUnavailable, "the server is starting, stopping or missing"),
+    ErrorAnswer("", *_LATER, ServerUnavailable, "the server is starting, stopping or missing"),
 )
 """Triton's own answers. Phrases come before bare statuses."""
 
