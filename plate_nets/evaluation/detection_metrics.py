@@ -102,16 +102,12 @@ def found(pictures: Sequence[Detections], score: float) -> Flags:
     return np.concatenate(flags or [np.empty(0, bool)])
 
 
-def heights(pictures: Sequence[Detections]) -> NDArray[np.float32]:
-    """Pictures -> the height of each labelled box, px, in the order of `found`."""
-    return np.concatenate([p.truth[:, 3] - p.truth[:, 1] for p in pictures] or [np.empty(0, np.float32)])
-
-
 def recall_by_height(
     pictures: Sequence[Detections], score: float, edges: Sequence[float] = (0, 6, 8, 10, 13, 16, 20, 30, 50)
 ) -> list[tuple[float, float, int, float]]:
     """Pictures -> rows ``from, to, plates, recall`` over the plate's height in px, at an overlap of 0.5."""
-    flags, height = found(pictures, score), heights(pictures)
+    flags = found(pictures, score)
+    height = np.concatenate([p.truth[:, 3] - p.truth[:, 1] for p in pictures] or [np.empty(0, np.float32)])
     rows = []
     for low, high in zip(edges, (*edges[1:], np.inf), strict=True):
         within = (height >= low) & (height < high)

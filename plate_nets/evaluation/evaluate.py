@@ -14,6 +14,7 @@ from plate_nets.evaluation.dataset import Fault, Label, read_photo
 from plate_nets.evaluation.detection_metrics import Detections, match
 from plate_nets.evaluation.reading_metrics import ReadPlate
 from plate_nets.recognition.encoded import SUFFIXES
+from plate_nets.recognition.overlap import stacked
 from plate_nets.recognition.quads import lines_of
 from plate_nets.recognition.rectification import order_corners
 from plate_nets.types import Boxes, Crops, Frame, Plate, PlateCrops, Reading
@@ -44,8 +45,7 @@ class Outcome:
 
 def boxes_of(plates: Iterable[Label | Plate]) -> Boxes:
     """Labels or plates -> their boxes (N, 4) xyxy px."""
-    rows = [each.box.sides for each in plates]
-    return np.array(rows, np.float32).reshape(-1, 4)
+    return stacked(each.box for each in plates).astype(np.float32)
 
 
 def plate_height(label: Label) -> float:

@@ -19,7 +19,6 @@ from plate_nets.networks.checkpoint import read_metadata, weights_path
 from plate_nets.recognition.health import known_picture
 from plate_nets.triton.server import EmbeddedTriton
 from plate_nets.triton.swap.controller import Controller
-from plate_nets.triton.swap.preparation import Prepared
 from plate_nets.triton.swap.swap import CANARIES, put_into_service, swap
 from plate_nets.triton.swap.versions import add, latest, locked, scratch_folder, versions
 from tests.faults.load import PAUSE, Load
@@ -159,11 +158,11 @@ def test_an_interrupted_swap_is_rolled_back(
 
 
 @contextmanager
-def as_it_is(network: str, weights: Path, repository: Path) -> Iterator[Prepared]:
+def as_it_is(network: str, weights: Path, repository: Path) -> Iterator[tuple[Path, tuple[()]]]:
     """Prepare a copy of the version in service. Ctrl-C comes when the folder of the preparation is removed."""
     folder = repository / network
     with scratch_folder(folder) as scratch:
-        yield Prepared(Path(shutil.copytree(folder / str(latest(folder)), scratch / "1")), ())
+        yield Path(shutil.copytree(folder / str(latest(folder)), scratch / "1")), ()
     raise KeyboardInterrupt
 
 

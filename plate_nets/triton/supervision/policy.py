@@ -1,4 +1,4 @@
-"""Decides what to do about a fault: heal the model, restart the server, or give up. It has no clock and no server."""
+"""Decides what to do about a fault: heal the models, restart the server, or give up. It has no clock and no server."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,13 +16,6 @@ class Limits:
     """Seconds before the second restart in a row; it doubles before each further one. The first comes at once."""
     longest_pause: float = 30.0
     lasting: float = 10.0
-
-
-@dataclass(frozen=True)
-class Heal:
-    """Reload these models."""
-
-    models: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -54,15 +47,14 @@ class Policy:
         elif now - self._well_since >= self._limits.lasting:
             self._restarts = 0
 
-    def models_failed(self, models: Iterable[str], now: float) -> Heal | Restart | GiveUp:
-        """Models do not answer: heal them, unless that was tried too often."""
-        failed = tuple(models)
-        for model in failed:
+    def models_failed(self, models: Iterable[str], now: float) -> Restart | GiveUp | None:
+        """Models do not answer: heal them, which is None, unless that was tried too often."""
+        for model in models:
             tries = [each for each in self._heals.get(model, []) if now - each < self._limits.lasting]
             if len(tries) >= self._limits.heals:
                 return self.server_failed(now)
             self._heals[model] = [*tries, now]
-        return Heal(failed)
+        return None
 
     def server_failed(self, now: float) -> Restart | GiveUp:
         """The server exited, does not answer, or could not be healed or started."""

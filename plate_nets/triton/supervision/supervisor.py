@@ -1,11 +1,14 @@
 """Watches one server, and does what the policy decides."""
 
 import contextlib
+import os
 import queue
 import time
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+
+import psutil
 
 from plate_nets.common.errors import ServerError, ServerStartError
 from plate_nets.triton.server import EmbeddedTriton
@@ -16,8 +19,7 @@ from plate_nets.triton.supervision.draining import finish_requests
 from plate_nets.triton.supervision.events import Status
 from plate_nets.triton.supervision.growth import GrowthWatch
 from plate_nets.triton.supervision.healing import heal
-from plate_nets.triton.supervision.orphans import reap_orphans
-from plate_nets.triton.supervision.policy import GiveUp, Heal, Limits, Policy, Restart
+from plate_nets.triton.supervision.policy import GiveUp, Limits, Policy, Restart
 from plate_nets.triton.supervision.probe import ProbeClient, Prober, Verdict
 from plate_nets.triton.supervision.progress import Progress, read_metrics
 from plate_nets.triton.supervision.stubs import StubWatch
@@ -217,7 +219,7 @@ class Supervisor:
 
     def _heal(self, models: Sequence[str], cause: str) -> None:
         decision = self._policy.models_failed(models, time.monotonic())
-        if not isinstance(decision, Heal):
+        if decision is not None:
             self._follow(decision, f"{', '.join(models)}: {cause}, again")
             return
         self._status.enter("healing")
@@ -307,6 +309,12 @@ class Supervisor:
     def _ask_again(self) -> None:
         self._changed = time.monotonic()
         self._prober.ask_now()
+
+
+def reap_orphans(spared: int | None) -> None:
+    """Wait for exited children, as a container's first process must; except ``spared``, which other code waits for."""
+    if os.getpid() == 1:
+        psutil.wait_procs([child for child in psutil.Process().children() if child.pid != spared], timeout=0)
 
 
 def _line(text: str) -> str:

@@ -3,7 +3,7 @@
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -19,18 +19,11 @@ from plate_nets.triton.config_check import check_configs, scheme_of
 from plate_nets.triton.swap.versions import latest, scratch_folder
 
 
-@dataclass(frozen=True)
-class Prepared:
-    """A version folder, ready to be moved into place."""
-
-    folder: Path
-    comparisons: tuple[Comparison, ...]
-    """How far its files differ from the network."""
-
-
 @contextmanager
-def prepare(network: str, weights: Path, repository: Path) -> Iterator[Prepared]:
+def prepare(network: str, weights: Path, repository: Path) -> Iterator[tuple[Path, tuple[Comparison, ...]]]:
     """Convert new weights of a network into the next version of its model, beside the versions in service.
+
+    Gives its folder, ready to be moved into place, and how far its files differ from the network.
 
     Everything else in the current version is kept: code and other networks. The weights are converted as for a
     release, compared with the network, and must read the known picture together with the current versions of the other
@@ -64,4 +57,4 @@ def prepare(network: str, weights: Path, repository: Path) -> Iterator[Prepared]
             check_health(LocalReader(scheme=scheme, detection=detection, networks=load))
         except PlateError as error:
             raise SwapError(f"{network}: refused {weights}, nothing was changed: {error}") from error
-        yield Prepared(built, comparisons)
+        yield built, comparisons

@@ -46,11 +46,11 @@ def swap(
     folder = repository / model
     with locked(folder):
         former = latest(folder)
-        with prepare(network, weights, repository) as prepared:
-            version = add(prepared.folder, folder)
+        with prepare(network, weights, repository) as (prepared, comparisons):
+            version = add(prepared, folder)
             put_into_service(model, version, repository, control, client)  # before anything that Ctrl-C could end
         wait_until_unloaded(model, former, control)
-        return Swapped(version, former, prepared.comparisons, tuple(prune(folder, keep)))
+        return Swapped(version, former, comparisons, tuple(prune(folder, keep)))
 
 
 def roll_back(model: str, repository: Path, control: Controller, client: PlateClient) -> Swapped:

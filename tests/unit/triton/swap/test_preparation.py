@@ -22,9 +22,9 @@ def repository(model_repository: Path, tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_a_swap_needs_no_torch(repository: Path) -> None:
-    with prepare("yolo", weights_path("yolo"), repository) as prepared:
-        assert {path.name for path in prepared.folder.iterdir()} == {IR, IR_WEIGHTS, "model.py", "corners", "yolo_fast"}
-        assert [each.files for each in prepared.comparisons] == [(IR_WEIGHTS, IR)]
+    with prepare("yolo", weights_path("yolo"), repository) as (prepared, comparisons):
+        assert {path.name for path in prepared.iterdir()} == {IR, IR_WEIGHTS, "model.py", "corners", "yolo_fast"}
+        assert [each.files for each in comparisons] == [(IR_WEIGHTS, IR)]
 
 
 def test_swapping_one_network_of_a_model_keeps_the_other(repository: Path, tmp_path: Path) -> None:
@@ -33,10 +33,10 @@ def test_swapping_one_network_of_a_model_keeps_the_other(repository: Path, tmp_p
     arrays["votes.bias"] = arrays["votes.bias"] * 1.01
     weights = tmp_path / "corners.safetensors"
     save_file(arrays, weights)
-    with prepare("corners", weights, repository) as prepared:
+    with prepare("corners", weights, repository) as (prepared, _):
         for name in (IR_WEIGHTS, "model.py"):
-            assert (prepared.folder / name).read_bytes() == (served / name).read_bytes()
-        new, former = (folder / "corners" / IR_WEIGHTS for folder in (prepared.folder, served))
+            assert (prepared / name).read_bytes() == (served / name).read_bytes()
+        new, former = (folder / "corners" / IR_WEIGHTS for folder in (prepared, served))
         assert new.read_bytes() != former.read_bytes()
 
 
