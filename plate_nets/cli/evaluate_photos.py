@@ -15,7 +15,7 @@ from plate_nets.evaluation.calibration import reliability
 from plate_nets.evaluation.dataset import Dataset, Fault
 from plate_nets.evaluation.evaluate import Outcome, evaluate_detected, evaluate_given, read_plate_free
 from plate_nets.evaluation.reading_metrics import threshold_trade, withdraw_unsure
-from plate_nets.evaluation.report import TRADE_THRESHOLDS, PlateFree, figures, print_figures, save_curves
+from plate_nets.evaluation.report import TRADE_THRESHOLDS, figures, print_figures, save_curves
 from plate_nets.evaluation.sheet import save_sheet
 from plate_nets.recognition.local import LocalReader
 
@@ -82,12 +82,12 @@ def _read(labelled: Dataset, reader: LocalReader, judging: Judging, *, detected:
 
 def _plate_free(
     pictures: Sequence[Path], reader: LocalReader, judging: Judging, *, strict: bool
-) -> tuple[PlateFree | None, list[Fault]]:
-    """What is found in pictures without plates, None if there are none, and those that do not open."""
+) -> tuple[list[tuple[int, int]], list[Fault]]:
+    """The boxes and the texts in each picture without plates, and the pictures that do not open."""
     found, faults = read_plate_free(_progress(pictures, "plate-free"), reader.read, strict=strict)
     readings = [[plate.reading for plate in each if plate.score >= judging.least_score] for each in found]
     texts = (sum(bool(each.text) and each.confidence >= judging.sure for each in picture) for picture in readings)
-    return (PlateFree(tuple(map(len, readings)), tuple(texts)) if found else None), faults
+    return list(zip(map(len, readings), texts, strict=True)), faults
 
 
 def _save_worst(path: Path, outcome: Outcome, console: Console) -> None:

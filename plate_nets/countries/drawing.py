@@ -182,7 +182,7 @@ def _read(table: Table, parts: Sequence[int]) -> PlateDrawing:
         tuple(map(_disc, table.tables("discs"))),
         stars,
         tuple(map(_look, table.tables("looks"))),
-        table.number("share", 1000, "a number of 0 or more") if "share" in table.values else 1.0,
+        table.number("share", 1000, "a number of 0 or more", 1.0),
     )
     table.done()
     return drawing
@@ -216,8 +216,8 @@ def _mm(table: Table, *keys: str) -> tuple[float, ...]:
 
 
 def _row(table: Table) -> Row:
-    widths = _mm(table, "width") if "width" in table.values else ()
-    return Row(*_mm(table, "left", "right", "height", "baseline"), *widths)
+    left, right, height, baseline = _mm(table, "left", "right", "height", "baseline")
+    return Row(left, right, height, baseline, table.number("width", _LARGEST, "mm", 0.0))
 
 
 def _line(table: Table) -> Line:
@@ -233,8 +233,7 @@ def _small(table: Table) -> Small:
 
 def _disc(table: Table) -> Disc:
     x, y, radius = _mm(table, "x", "y", "radius")
-    share = table.share("share") if "share" in table.values else 1.0
-    return Disc(x, y, radius, _colour(table, "colour"), share)
+    return Disc(x, y, radius, _colour(table, "colour"), table.share("share", 1.0))
 
 
 def _area(table: Table) -> Area:

@@ -51,17 +51,17 @@ class Table:
                 raise self.error(key, expected, repr(value))
         return tuple(values)
 
-    def number(self, key: str, highest: float, expected: str) -> float:
-        """A number from 0 on, within a limit."""
+    def number(self, key: str, highest: float, expected: str, default: float | None = None) -> float:
+        """A number from 0 on, within a limit; ``default``, if not None, if the file has none."""
         self._taken.add(key)
-        value: Any = self.values.get(key)
+        value: Any = self.values.get(key, default)
         if type(value) not in (int, float) or not 0 <= value <= highest:
             raise self.error(key, expected, "none" if value is None else repr(value))
         return float(value)
 
-    def share(self, key: str) -> float:
+    def share(self, key: str, default: float | None = None) -> float:
         """A number from 0 to 1."""
-        return self.number(key, 1, "a share of 0 to 1")
+        return self.number(key, 1, "a share of 0 to 1", default)
 
     def numbers(self, key: str, count: int, expected: str) -> tuple[float, ...]:
         """A list of ``count`` numbers."""

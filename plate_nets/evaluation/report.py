@@ -1,7 +1,6 @@
 """Figures of an evaluation as JSON, as tables on the terminal, and as curves."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,19 +28,11 @@ SCORES = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7)
 TRADE_THRESHOLDS = (0.0, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99)
 
 
-@dataclass(frozen=True)
-class PlateFree:
-    """Pictures without a plate: boxes found in each, and texts given."""
-
-    boxes: tuple[int, ...]
-    texts: tuple[int, ...]
-
-
-def figures(outcome: Outcome, score_threshold: float, plate_free: PlateFree | None) -> dict[str, Any]:
+def figures(outcome: Outcome, score_threshold: float, plate_free: Sequence[tuple[int, int]]) -> dict[str, Any]:
     """An outcome -> its figures, JSON-ready.
 
     Top level: ``plates`` (count), ``exact``, ``wrong``, ``unread``, ``characters`` (shares of the plates, judged by the
-    sure text), and further tables.
+    sure text), and further tables. ``plate_free``: the boxes and the texts found in each picture without a plate.
     """
     whole = summarize(outcome.plates)
     result: dict[str, Any] = {
@@ -54,12 +45,13 @@ def figures(outcome: Outcome, score_threshold: float, plate_free: PlateFree | No
     if outcome.pictures:
         result["detection"] = detection_figures(outcome.pictures, score_threshold)
     if plate_free:
+        boxes, texts = np.array(plate_free).T
         result["plate_free"] = {
-            "pictures": len(plate_free.boxes),
-            "boxes_per_picture": float(np.mean(plate_free.boxes)),
-            "texts_per_picture": float(np.mean(plate_free.texts)),
-            "with_box": float(np.mean(np.array(plate_free.boxes) > 0)),
-            "with_text": float(np.mean(np.array(plate_free.texts) > 0)),
+            "pictures": len(plate_free),
+            "boxes_per_picture": float(boxes.mean()),
+            "texts_per_picture": float(texts.mean()),
+            "with_box": float((boxes > 0).mean()),
+            "with_text": float((texts > 0).mean()),
         }
     return result
 

@@ -11,7 +11,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from plate_nets.recognition.heif import Unreadable, Unsupported, check_heif, is_heif
+from plate_nets.recognition.heif import DamagedPicture, UnsupportedPicture, check_heif, is_heif
 
 SUFFIXES = frozenset(
     (
@@ -50,14 +50,6 @@ _XMP_PNG, _XMP_JPEG = b"XML:com.adobe.xmp\0", b"http://ns.adobe.com/xap/1.0/\0"
 _XMP_ORIENTATION = re.compile(rb"""tiff:Orientation(?:\s*=\s*["']|>)\s*([1-8])\b""")
 """As an attribute or an element of RDF, as Pillow looks for it."""
 _ORIENTATION, _SHORT = 0x0112, 3
-
-
-class DamagedPicture(ValueError):
-    """A structure that must not reach a decoder; the message says where."""
-
-
-class UnsupportedPicture(DamagedPicture):
-    """A structure that may be valid, of a kind that is not read."""
 
 
 @dataclass(frozen=True)
@@ -99,10 +91,6 @@ def inspect(encoded: bytes) -> EncodedPicture | None:
             return _bmp(encoded)
         if is_heif(encoded):
             return EncodedPicture(*check_heif(encoded), encoded)
-    except Unsupported as error:
-        raise UnsupportedPicture(str(error)) from error
-    except Unreadable as error:
-        raise DamagedPicture(str(error)) from error
     except (struct.error, IndexError) as error:
         raise DamagedPicture("it ends within a header") from error
     return None

@@ -27,12 +27,12 @@ _UPRIGHT = ((1, 8, 3, 6), (4, 5, 2, 7), (2, 7, 4, 5))
 """Mirrored not, top to bottom or left to right, after this number of quarter turns to the left -> EXIF orientation."""
 
 
-class Unreadable(ValueError):
-    """The structure is damaged, or is none of those that are read; the message says why."""
+class DamagedPicture(ValueError):
+    """A structure that must not reach a decoder; the message says where."""
 
 
-class Unsupported(Unreadable):
-    """The structure may be valid, but it is none of those that are read."""
+class UnsupportedPicture(DamagedPicture):
+    """A structure that may be valid, of a kind that is not read."""
 
 
 @dataclass
@@ -83,48 +83,48 @@ def check_heif(encoded: bytes) -> tuple[str, int, int, int]:
     They are those of what the decoder gives: libheif crops and turns a HEIC itself. EXIF and XMP do not count.
 
     Raises:
-        Unsupported: it is animated, or coded in another way.
-        Unreadable: a length exceeds the data, a part is missing, or its tiles have too many pixels.
+        UnsupportedPicture: it is animated, or coded in another way.
+        DamagedPicture: a length exceeds the data, a part is missing, or its tiles have too many pixels.
         IndexError, struct.error: it ends within a header.
     """
     budget = iter(range(MAX_BOXES))
     meta: _Meta | None = None
     for kind, start, end in _boxes(encoded, 0, len(encoded), budget):
         if kind == b"moov":
-            raise Unsupported("it is an image sequence (an animated picture)")
+            raise UnsupportedPicture("it is an image sequence (an animated picture)")
         if kind == b"meta" and meta is None:
             meta = _meta(encoded, start, end, budget)
     if meta is None or meta.primary is None:
-        raise Unreadable("no primary picture")
+        raise DamagedPicture("no primary picture")
     kind, size = meta.kinds.get(meta.primary, b""), meta.size(meta.primary)
     if size is None:
-        raise Unreadable("its primary picture has no size")
+        raise DamagedPicture("its primary picture has no size")
     parts = meta.parts(meta.primary)
     kinds = {meta.kinds.get(part) for part in parts}
     codec = kinds.pop() if len(kinds) == 1 else None
     if codec not in CODECS:
-        found = kind.decode("ascii", "replace")
-        raise Unsupported(f"its primary picture is of kind {found!r}, neither HEVC nor AV1, nor tiles of one of them")
+        found = f"kind {kind.decode('ascii', 'replace')!r}"
+        raise UnsupportedPicture(f"its primary picture is of {found}, neither HEVC nor AV1, nor tiles of one of them")
     h, w = size
     most = max(_SEVERAL * h * w, _LEAST)
     for item in (meta.primary, *meta.auxiliary):  # a mask is decoded with the picture
         coded = sum(th * tw for th, tw in (meta.size(part) or (0, 0) for part in meta.parts(item)))
         if coded > most:
-            raise Unreadable(f"it is coded in {coded} pixels, far more than its {w}x{h}")
+            raise DamagedPicture(f"it is coded in {coded} pixels, far more than its {w}x{h}")
     for item in (item for item, kind in meta.kinds.items() if kind == b"av01"):  # libavif also decodes a mask
         for ch, cw in _coded_sizes(encoded, *meta.places.get(item, (0, 0)), budget):
             if ch * cw * len(parts) > most:
-                raise Unreadable(f"it has a picture of {cw}x{ch} pixels, far more than its {w}x{h}")
+                raise DamagedPicture(f"it has a picture of {cw}x{ch} pixels, far more than its {w}x{h}")
     orientation = meta.orientation()
     if CODECS[codec] == "AVIF":
         return CODECS[codec], h, w, orientation
     if crop := meta.properties[meta.primary].get(b"clap"):
         w, w_parts, h, h_parts = struct.unpack_from(">IIII", crop)
         if not w_parts or not h_parts or w // w_parts > size[1] or h // h_parts > size[0]:
-            raise Unreadable("its crop is larger than its picture")
+            raise DamagedPicture("its crop is larger than its picture")
         h, w = h // h_parts, w // w_parts
         if size[0] * size[1] > max(_SEVERAL * h * w, _LEAST):
-            raise Unreadable(f"its crop of {w}x{h} pixels is far smaller than its {size[1]}x{size[0]}")
+            raise DamagedPicture(f"its crop of {w}x{h} pixels is far smaller than its {size[1]}x{size[0]}")
     return (CODECS[codec], w, h, 1) if orientation >= 5 else (CODECS[codec], h, w, 1)
 
 
@@ -140,7 +140,7 @@ def _boxes(data: bytes, at: int, end: int, budget: Iterator[int]) -> Iterator[tu
         elif length == 0:
             length = end - at
         if length < head or at + length > end:
-            raise Unreadable(f"a box of {length} bytes at {at} extends past the end of the data")
+            raise DamagedPicture(f"a box of {length} bytes at {at} extends past the end of the data")
         yield kind, at + head, at + length
         at += length
 
@@ -167,7 +167,7 @@ def _meta(data: bytes, start: int, end: int, budget: Iterator[int]) -> _Meta:
                 (item,) = struct.unpack_from(wide, data, place)
                 (count,) = struct.unpack_from(">H", data, place + number)
                 if place + number + 2 + count * number > limit:
-                    raise Unreadable("its references extend past the end of their box")
+                    raise DamagedPicture("its references extend past the end of their box")
                 if entry == b"auxl":
                     meta.auxiliary.add(item)
                 if entry == b"dimg" and item not in meta.tiles:
@@ -251,7 +251,7 @@ def _coded_sizes(data: bytes, at: int, end: int, budget: Iterator[int]) -> Itera
             yield _sequence_size(data[at : min(end, at + length, at + 256)])
         at += length
     if not found:
-        raise Unreadable("its AV1 data, in one piece, has no sequence header")
+        raise DamagedPicture("its AV1 data, in one piece, has no sequence header")
 
 
 def _sequence_size(header: bytes) -> tuple[int, int]:
@@ -265,7 +265,7 @@ def _sequence_size(header: bytes) -> tuple[int, int]:
         take(5)
     else:
         if take(1):
-            raise Unreadable("its AV1 data is timed like a video")
+            raise DamagedPicture("its AV1 data is timed like a video")
         delays = take(1)
         for _ in range(take(5) + 1):
             take(12)
@@ -281,4 +281,4 @@ def _sequence_size(header: bytes) -> tuple[int, int]:
 def _spend(budget: Iterator[int], count: int = 1) -> None:
     for _ in range(count):
         if next(budget, None) is None:
-            raise Unreadable(f"more than {MAX_BOXES} boxes, properties and references")
+            raise DamagedPicture(f"more than {MAX_BOXES} boxes, properties and references")

@@ -17,7 +17,8 @@ from PIL.WebPImagePlugin import WebPImageFile
 
 from plate_nets.common.errors import InputError
 from plate_nets.contract import FRAME, IMAGE
-from plate_nets.recognition.encoded import EOI, DamagedPicture, EncodedPicture, UnsupportedPicture, inspect
+from plate_nets.recognition.encoded import EOI, EncodedPicture, inspect
+from plate_nets.recognition.heif import DamagedPicture, UnsupportedPicture
 from plate_nets.recognition.left_out import kind_of
 from plate_nets.recognition.reader import FrameLimits, check_bytes, check_frame, check_size
 from plate_nets.types import Frame

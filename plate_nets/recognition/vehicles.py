@@ -107,8 +107,6 @@ def _chosen(plausible: NDArray[np.bool_], boxes: NDArray[np.float64], vehicles: 
 def _carried(boxes: NDArray[np.float64], carriers: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Boxes (N, 4) and (M, 4) of vehicles -> whether each of the first is carried by, or pictured on, each of the
     second: (N, M)."""
-    if not len(carriers):
-        return np.zeros((len(boxes), 0), np.bool_)
     above = carriers[:, 3] - boxes[:, None, 3] >= _CARRIED * _size(carriers)[1]
     carried: NDArray[np.bool_] = (inside(boxes, carriers) >= _INSIDE) & above
     return carried

@@ -26,7 +26,7 @@ from plate_nets.evaluation.reading_metrics import (
     threshold_trade,
     withdraw_unsure,
 )
-from plate_nets.evaluation.report import PlateFree, figures, print_figures, save_curves
+from plate_nets.evaluation.report import figures, print_figures, save_curves
 from plate_nets.evaluation.sheet import save_sheet
 from plate_nets.recognition.geometry import crop_plates
 from plate_nets.recognition.rectification import box_quads
@@ -140,7 +140,7 @@ def test_given_boxes(folder: Path) -> None:
     # two corners of the box (20, 20) and (80, 36) are 2 px off the labelled ones; the plate is 14 px high
     assert outcome.plates[0].turn == pytest.approx(np.degrees(np.arctan(2 / 60)))
     assert outcome.plates[0].corner_errors == pytest.approx((0, 2 / 14, 0, 2 / 14))
-    values = figures(outcome, 0.5, PlateFree((2, 0, 1, 0), (1, 0, 0, 0)))
+    values = figures(outcome, 0.5, [(2, 1), (0, 0), (1, 0), (0, 0)])
     assert values["by_turn"]["turned up to 3 degrees"]["corner_errors"] == pytest.approx((1 / 14, 2 / 14))
     assert values["plate_free"] == {
         "pictures": 4,
@@ -184,7 +184,7 @@ def test_detected_boxes(folder: Path) -> None:
 
     outcome = evaluate_detected(load_dataset(folder).photos(), cut, read, RUSSIA, score_threshold=0.5)
     assert [p.wrong for p in outcome.plates] == [True]
-    values = figures(outcome, 0.5, None)
+    values = figures(outcome, 0.5, ())
     assert values["detection"]["recall"] == 0.5
     assert values["detection"]["precision"] == 1.0
     assert values["detection"]["ap50"] == pytest.approx(1.0)
@@ -198,7 +198,7 @@ def test_detected_boxes(folder: Path) -> None:
 def test_plate_that_is_not_found_is_unread(folder: Path) -> None:
     outcome = evaluate_detected(load_dataset(folder).photos(), cut, lambda _: [], RUSSIA, score_threshold=0.5)
     assert [p.unread for p in outcome.plates] == [True]
-    assert figures(outcome, 0.5, None)["detection"]["recall"] == 0
+    assert figures(outcome, 0.5, ())["detection"]["recall"] == 0
 
 
 def test_a_sheet_of_errors_is_written(tmp_path: Path) -> None:
@@ -245,7 +245,7 @@ def test_plate_free_pictures_are_measured_and_a_bad_one_is_left_out(folder: Path
 
 def test_the_figures_fit_into_eighty_columns() -> None:
     plates = [replace(each, turn=12.0, corner_errors=(0.06,) * 4) for each in (EXACT, WRONG, UNSURE, MISSED)] * 5000
-    values = figures(Outcome(RUSSIA, plates), 0.5, None)
+    values = figures(Outcome(RUSSIA, plates), 0.5, ())
     console = Console(width=80, record=True, file=io.StringIO())
     print_figures(console, values, threshold_trade(plates, [0.5]), reliability(plates))
     shown = console.export_text()

@@ -13,8 +13,8 @@ from PIL import Image, ImageOps
 from PIL.PngImagePlugin import PngInfo
 
 from plate_nets.common.errors import InputError, InputTooLarge
-from plate_nets.recognition.encoded import MAX_SCANNED_PIXELS, DamagedPicture, inspect
-from plate_nets.recognition.heif import check_heif
+from plate_nets.recognition.encoded import MAX_SCANNED_PIXELS, inspect
+from plate_nets.recognition.heif import DamagedPicture, check_heif
 from plate_nets.recognition.images import FORMATS, decode_image
 from plate_nets.recognition.reader import FrameLimits
 from tests.bombs import IDAT, IEND, IHDR, chunk, png

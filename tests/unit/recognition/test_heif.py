@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from plate_nets.common.errors import InputError
-from plate_nets.recognition.heif import Unreadable, check_heif, is_heif
+from plate_nets.recognition.heif import DamagedPicture, check_heif, is_heif
 from plate_nets.recognition.images import decode_image
 from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.reader import FrameLimits
@@ -185,5 +185,5 @@ def test_a_missing_decoder_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_video_of_the_same_container_is_something_else() -> None:
     assert not is_heif(box(b"ftyp", b"isom\0\0\2\0isomiso2avc1mp41"))
-    with pytest.raises(Unreadable, match="no primary picture"):
+    with pytest.raises(DamagedPicture, match="no primary picture"):
         check_heif(box(b"ftyp", b"heic\0\0\0\0mif1heic"))
