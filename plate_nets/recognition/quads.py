@@ -43,9 +43,8 @@ def quad_of(plate: Plate) -> Quad:
 def quad_size(quads: Quads) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Quads (N, 4, 2) -> heights and widths (N,) in pixels: the means of opposite edges."""
     edges = quads[:, (1, 2, 3, 0)] - quads
-    top, right, bottom, left = np.sqrt(
-        (edges * edges).sum(axis=2)
-    ).T  # in a third of the time of np.roll and np.linalg.norm
+    # In a third of the time of np.roll and np.linalg.norm
+    top, right, bottom, left = np.sqrt((edges * edges).sum(axis=2)).T
     return ((left + right) / 2).astype(np.float32), ((top + bottom) / 2).astype(np.float32)
 
 

@@ -15,21 +15,19 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal
 
-import psutil
-
 from plate_nets.common.control_key import check_key, new_key, restrictions
 from plate_nets.common.errors import ServerStartError
 from plate_nets.networks.runtimes.choices import choices_file
 from plate_nets.networks.runtimes.networks import default_repository
 from plate_nets.triton.server.faults import last_words, loaded, reason, refused
 from plate_nets.triton.server.guard import clean
-from plate_nets.triton.server.installation import PACKAGE, PROGRAM, Installation, ServerKind, find_installation
+from plate_nets.triton.server.installation import PACKAGE, Installation, ServerKind, find_installation
 from plate_nets.triton.server.leftovers import kill_named, remove_abandoned_environments
 from plate_nets.triton.server.log import ServerLog
 from plate_nets.triton.server.plan import Plan, plan_server
 from plate_nets.triton.server.ports import LOOPBACK, accepts, choose_ports, is_free, is_ready
 from plate_nets.triton.server.repository import check_converted, needed_models
-from plate_nets.triton.server.start_watch import StartWatch
+from plate_nets.triton.server.start_watch import StartWatch, server_of
 
 ModelControl = Literal["none", "explicit"]
 
@@ -150,11 +148,8 @@ class EmbeddedTriton:
     @property
     def server_pid(self) -> int | None:
         """The server itself; None if it is not running."""
-        try:
-            children = psutil.Process(self._guard.pid).children() if self._guard else []
-            return next((each.pid for each in children if each.name() == PROGRAM), None)
-        except psutil.Error:
-            return None
+        server = server_of(self._guard.pid) if self._guard else None
+        return server.pid if server else None
 
     @property
     def region_prefix(self) -> str:

@@ -23,12 +23,9 @@ def remove_abandoned_environments() -> None:
 
 def kill_named(prefix: str) -> None:
     """Kill the processes that have the unique ``prefix`` in their command line, and wait for them."""
-    named = []
-    for process in psutil.process_iter():
-        try:
-            if any(prefix in word for word in process.cmdline()):
-                process.kill()
-                named.append(process)
-        except psutil.Error:
-            continue
+    running = psutil.process_iter(["cmdline"])
+    named = [each for each in running if any(prefix in word for word in each.info["cmdline"] or ())]
+    for process in named:
+        with contextlib.suppress(psutil.Error):
+            process.kill()
     psutil.wait_procs(named, timeout=_KILLED_WITHIN)

@@ -3,6 +3,7 @@
 import http.client
 import socket
 from collections.abc import Mapping
+from contextlib import ExitStack, closing
 
 LOOPBACK = "127.0.0.1"
 
@@ -10,16 +11,11 @@ LOOPBACK = "127.0.0.1"
 def choose_ports(requested: Mapping[str, int]) -> dict[str, int]:
     """Names to ports, 0 for any -> names to distinct ports; those that were 0 were free a moment ago."""
     chosen = dict(requested)
-    held = []
-    try:
-        for name, port in requested.items():
-            if port == 0:
-                held.append(socket.socket())
-                held[-1].bind((LOOPBACK, 0))
-                chosen[name] = held[-1].getsockname()[1]
-    finally:
-        for each in held:
-            each.close()
+    with ExitStack() as held:
+        for name in (name for name, port in requested.items() if port == 0):
+            probe = held.enter_context(socket.socket())
+            probe.bind((LOOPBACK, 0))
+            chosen[name] = probe.getsockname()[1]
     return chosen
 
 
@@ -35,14 +31,12 @@ def is_free(port: int, address: str = LOOPBACK) -> bool:
 
 def is_ready(url: str) -> bool:
     """Whether a server at ``host:port`` reports over HTTP that all its models are ready."""
-    connection = http.client.HTTPConnection(url, timeout=5)
     try:
-        connection.request("GET", "/v2/health/ready")
-        return connection.getresponse().status == http.HTTPStatus.OK
+        with closing(http.client.HTTPConnection(url, timeout=5)) as connection:
+            connection.request("GET", "/v2/health/ready")
+            return connection.getresponse().status == http.HTTPStatus.OK
     except (OSError, http.client.HTTPException):
         return False
-    finally:
-        connection.close()
 
 
 def accepts(host: str, port: int) -> bool:

@@ -102,11 +102,18 @@ class StartWatch:
         return hangs
 
 
+def server_of(guard: int) -> psutil.Process | None:
+    """The guard's process -> the server, if it runs."""
+    try:
+        return next((each for each in psutil.Process(guard).children() if each.name() == PROGRAM), None)
+    except psutil.Error:
+        return None
+
+
 def server_children(guard: int) -> list[psutil.Process]:
     """The guard's process -> the processes that its server has started and not waited for."""
     try:
-        servers = [each for each in psutil.Process(guard).children() if each.name() == PROGRAM]
-        return [child for server in servers for child in server.children()]
+        return server.children() if (server := server_of(guard)) else []
     except psutil.Error:
         return []
 

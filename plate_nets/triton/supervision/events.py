@@ -34,8 +34,8 @@ class Status:
         self.last_recognition: float | None = None
         """When the known picture was last read, in Unix seconds; None before the first time."""
         self._turns_until = math.inf
-        self._heals = Counter(dict.fromkeys(MODELS, 0))  # plus other models in the repository
-        self._renewals = Counter(dict.fromkeys(MODELS, 0))
+        # Plus other models in the repository
+        self._reloads = {event: Counter(dict.fromkeys(MODELS, 0)) for event in ("heal", "renew")}
         self.restarts = 0
         """How often the server was restarted, failed attempts included."""
         self._causes: deque[dict[str, Any]] = deque(maxlen=_KEPT)
@@ -44,13 +44,13 @@ class Status:
     def heals(self) -> Mapping[str, int]:
         """How often each model was reloaded because it failed."""
         with self._lock:
-            return dict(self._heals)
+            return dict(self._reloads["heal"])
 
     @property
     def renewals(self) -> Mapping[str, int]:
         """How often each model was reloaded because its memory had grown."""
         with self._lock:
-            return dict(self._renewals)
+            return dict(self._reloads["renew"])
 
     def recognised(self) -> None:
         self.last_recognition = time.time()
@@ -76,13 +76,11 @@ class Status:
         """Write one line of JSON: time, event and facts. Count it if it is a heal, a renewal or a restart."""
         line = {"time": _iso(time.time()), "event": event, **facts}
         with self._lock:
-            if event == "heal":
-                self._heals[facts["model"]] += 1
-            elif event == "renew":
-                self._renewals[facts["model"]] += 1
-            elif event == "restart":
+            if event in self._reloads:
+                self._reloads[event][facts["model"]] += 1
+            if event == "restart":
                 self.restarts += 1
-            if event in ("heal", "renew", "restart"):
+            if event in (*self._reloads, "restart"):
                 self._causes.append(line)
             with contextlib.suppress(OSError):  # a full disk must not stop the server
                 self._log.write(json.dumps(line).encode() + b"\n")
@@ -93,8 +91,8 @@ class Status:
             return {
                 "state": self.state,
                 "since": _iso(self._since),
-                "heals": sum(self._heals.values()),
-                "renewals": sum(self._renewals.values()),
+                "heals": self._reloads["heal"].total(),
+                "renewals": self._reloads["renew"].total(),
                 "restarts": self.restarts,
                 "causes": [{name: _without_folders(fact) for name, fact in line.items()} for line in self._causes],
             }

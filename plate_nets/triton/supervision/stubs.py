@@ -5,6 +5,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 
 import psutil
 
@@ -68,13 +69,11 @@ class StubWatch:
     def kill(self, pids: Iterable[int]) -> None:
         """End living stubs; their deaths will not be reported."""
         for pid in self.living.keys() & pids:
-            try:
+            with suppress(psutil.Error):
                 process = psutil.Process(pid)
                 if stub_model(process) == self._models[pid]:  # and not another process with the same id
                     process.kill()
                     self._reported.add(pid)
-            except psutil.Error:
-                continue
 
 
 def _descendants(root: int) -> list[psutil.Process]:
