@@ -18,7 +18,7 @@ from rich.console import Console
 from plate_nets.batch.batch import begin
 from plate_nets.batch.engines import local, on_ray
 from plate_nets.batch.listing import unlisted, write_listing
-from plate_nets.batch.readers import OpenReader, ReaderSettings
+from plate_nets.batch.readers import ReaderSettings
 from plate_nets.batch.sources import Source, find_source
 from plate_nets.batch.storage import Folder
 from plate_nets.batch.work import Job, ShardDone, ShardWorker
@@ -34,8 +34,8 @@ class SleepingReaderSettings(ReaderSettings):
     """A reader that only waits, so that only the engine's own work remains."""
 
     @contextmanager
-    def open(self) -> Iterator[OpenReader]:
-        yield OpenReader(_Sleeper(), "sleeps", lambda: None)
+    def open(self) -> Iterator[tuple["_Sleeper", str]]:
+        yield _Sleeper(), "sleeps"
 
 
 class _Sleeper:

@@ -56,13 +56,12 @@ def begin(
         BatchError: the folder holds something other than this batch (see `Manifest`), or no photo was found.
         PlateError: the reader cannot be opened.
     """
-    with reader.open() as opened:
-        model = opened.version
-    expected = {
-        "format": FORMAT, "source": address, "column": column, "scheme": reader.reads, "model": model,
-        "package": plate_nets.__version__, "sure": reader.sure, "settings": reader.settings,
-        "vehicles": reader.vehicles,
-    }  # fmt: skip
+    with reader.open() as (_, model):
+        expected = {
+            "format": FORMAT, "source": address, "column": column, "scheme": reader.reads, "model": model,
+            "package": plate_nets.__version__, "sure": reader.sure, "settings": reader.settings,
+            "vehicles": reader.vehicles,
+        }  # fmt: skip
     while MANIFEST not in (names := out.names()) and part.number:
         time.sleep(_CHECK_INTERVAL)
     manifest = _begun(out, names, expected)

@@ -6,9 +6,8 @@ from functools import cached_property
 import pyarrow as pa
 
 from plate_nets.batch.readers import ReaderSettings
-from plate_nets.batch.rows import FOUND, Fetched, read_photo
+from plate_nets.batch.rows import FOUND, fetched, read_photo
 from plate_nets.batch.sources import read_path
-from plate_nets.common.errors import InputError
 from plate_nets.recognition.reader import VehicleReader
 
 
@@ -37,7 +36,8 @@ class PlateBatch:
         """
         sure, vehicles = self._settings.sure, self._settings.vehicles
         rows = [
-            read_photo(self._reader, self._photo(each), sure, vehicles) for each in photos[self._column].to_pylist()
+            read_photo(self._reader, fetched(read_path, each) if isinstance(each, str) else each, sure, vehicles)
+            for each in photos[self._column].to_pylist()
         ]
         found = pa.Table.from_pylist(rows, pa.schema(FOUND))
         for name in FOUND:
@@ -47,13 +47,5 @@ class PlateBatch:
     @cached_property
     def _reader(self) -> VehicleReader:
         self._resources = ExitStack()  # closed with the process
-        return self._resources.enter_context(self._settings.open()).reader
-
-    @staticmethod
-    def _photo(value: bytes | str) -> Fetched:
-        if isinstance(value, bytes):
-            return value
-        try:
-            return read_path(value)
-        except (OSError, InputError) as error:
-            return error
+        reader, _ = self._resources.enter_context(self._settings.open())
+        return reader

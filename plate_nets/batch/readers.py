@@ -1,27 +1,19 @@
 """Which reader the workers of a batch use, as a value that can be sent to them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import Any
 
 from plate_nets.client import PlateClient
+from plate_nets.client.healing import Healing
 from plate_nets.client.url import WireProtocol
 from plate_nets.countries import DEFAULT_SCHEMES, default_schemes, load_schemes
 from plate_nets.recognition.decoding import DecodingSettings
 from plate_nets.recognition.detection import DetectionSettings
 from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.reader import FrameLimits, VehicleReader, check_sure
-
-
-@dataclass(frozen=True)
-class OpenReader:
-    """A reader, the version of its networks, and the function to wait for a server to recover from a crash."""
-
-    reader: VehicleReader
-    version: str
-    recover: Callable[[], None]
 
 
 @dataclass(frozen=True)
@@ -70,8 +62,8 @@ class ReaderSettings:
         }
 
     @contextmanager
-    def open(self) -> Iterator[OpenReader]:
-        """Open the reader for the duration of a ``with`` block.
+    def open(self) -> Iterator[tuple[VehicleReader, str]]:
+        """Open the reader for the duration of a ``with`` block -> the reader, and the version of its networks.
 
         Raises:
             PlateError: the server does not answer, or the networks are missing.
@@ -85,7 +77,8 @@ class ReaderSettings:
                 limits=self.limits,
                 threads=self.threads,
             )
-            yield OpenReader(local, local.model_version(), lambda: None)
+            yield local, local.model_version()
             return
         with PlateClient(self.urls, self.protocol, self.timeout, scheme=schemes, limits=self.limits) as client:
-            yield OpenReader(client, client.model_version(), partial(client.wait_until_healthy, self.timeout))
+            healed = Healing(client, partial(client.wait_until_healthy, self.timeout))
+            yield healed, healed.model_version()

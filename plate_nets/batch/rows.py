@@ -2,6 +2,7 @@
 
 import hashlib
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
@@ -64,6 +65,14 @@ message, reading time, plates by falling score (null after an error)."""
 
 ROW = pa.schema({"path": pa.string(), **FOUND, "model": pa.string()})
 """A row of a shard; ``path`` as the source names it, ``model`` is the version of the networks."""
+
+
+def fetched(read: Callable[[str], bytes], name: str) -> Fetched:
+    """Read a photo by its name -> its bytes, or why there are none. Raises what keeps all photos from being read."""
+    try:
+        return read(name)
+    except (OSError, InputError) as error:
+        return error
 
 
 def read_photo(

@@ -30,7 +30,7 @@ _MOST_ROWS = 10_000_000
 
 
 class Source(Protocol):
-    """Names photos and reads them. Pickled by its address."""
+    """Names photos and reads them, by default as paths and addresses. Pickled by its address."""
 
     def photos(self) -> Iterator[tuple[str, str]]:
         """Yield the photos one by one: name, and the key that decides its shard.
@@ -48,11 +48,11 @@ class Source(Protocol):
             InputTooLarge: it has more bytes than allowed.
             BatchError: no photo can be read: the store does not answer or refuses.
         """
-        ...
+        return read_path(name)
 
 
 @dataclass(frozen=True)
-class FolderSource:
+class FolderSource(Source):
     """All pictures below a folder, recognised by their suffix; ``left_out`` knows what was not listed."""
 
     folder: Folder
@@ -68,7 +68,7 @@ class FolderSource:
 
 
 @dataclass(frozen=True)
-class PhotoSource:
+class PhotoSource(Source):
     """One photo: its path, or its address in an object store."""
 
     name: str
@@ -76,12 +76,9 @@ class PhotoSource:
     def photos(self) -> Iterator[tuple[str, str]]:
         yield self.name, self.name
 
-    def read(self, name: str) -> bytes:
-        return read_path(name)
-
 
 @dataclass(frozen=True)
-class ListSource:
+class ListSource(Source):
     """A text file with one path or object store address per line; relative paths start at the working folder."""
 
     path: Path
@@ -104,11 +101,8 @@ class ListSource:
         except OSError as error:
             raise BatchError(f"{self.path}: {error.strerror}") from error
 
-    def read(self, name: str) -> bytes:
-        return read_path(name)
 
-
-class ParquetSource:
+class ParquetSource(Source):
     """A Parquet file with a column of paths, or of encoded photos, which are named by their rows.
 
     Rows of one row group go into one shard, because a worker reads a whole row group to get one row.

@@ -15,11 +15,10 @@ import plate_nets
 from plate_nets.batch.listing import as_text, shard_names
 from plate_nets.batch.manifest import Manifest, shard_file
 from plate_nets.batch.readers import ReaderSettings
-from plate_nets.batch.rows import ROW, Fetched, read_photo
+from plate_nets.batch.rows import ROW, Fetched, fetched, read_photo
 from plate_nets.batch.sources import Source
 from plate_nets.batch.storage import Folder
-from plate_nets.common.error_codes import MODEL_DIED
-from plate_nets.common.errors import BatchError, InputError
+from plate_nets.common.errors import BatchError
 
 _AHEAD = 2
 """Photos fetched ahead while one is read."""
@@ -59,7 +58,7 @@ class ShardWorker:
             )
         self._job = job
         self._resources = ExitStack()
-        self._reader = self._resources.enter_context(job.reader.open())
+        self._reader, _ = self._resources.enter_context(job.reader.open())
 
     def close(self) -> None:
         self._resources.close()
@@ -81,26 +80,17 @@ class ShardWorker:
 
     def _row(self, name: str, photo: Fetched) -> dict[str, Any]:
         settings = self._job.reader
-        row = read_photo(self._reader.reader, photo, settings.sure, settings.vehicles)
-        if row["error"] == MODEL_DIED.phrase:
-            self._reader.recover()
+        row = read_photo(self._reader, photo, settings.sure, settings.vehicles)
         return {"path": as_text(name), **row, "model": self._job.manifest.model}
 
 
 def _fetched(source: Source, names: list[str]) -> Iterator[tuple[str, Fetched]]:
     """Yield the named photos, or why one is missing; later ones are fetched while earlier ones are read."""
-
-    def fetch(name: str) -> Fetched:
-        try:
-            return source.read(name)
-        except (OSError, InputError) as error:
-            return error
-
     with ThreadPoolExecutor(1) as fetcher:
         waiting: deque[tuple[str, Future[Fetched]]] = deque()
         try:
             for name in names:
-                waiting.append((name, fetcher.submit(fetch, name)))
+                waiting.append((name, fetcher.submit(fetched, source.read, name)))
                 if len(waiting) > _AHEAD:
                     first, photo = waiting.popleft()
                     yield first, photo.result()

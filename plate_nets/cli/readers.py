@@ -1,6 +1,5 @@
 """What reads the pictures of a command: a running server, an embedded one, or this process."""
 
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -12,7 +11,8 @@ from rich.console import Console
 
 from plate_nets.cli.options import URL_VARIABLES
 from plate_nets.client import PlateClient
-from plate_nets.common.errors import InputError, MissingExtra, ModelDied, ServerStartError
+from plate_nets.client.healing import Healing
+from plate_nets.common.errors import InputError, MissingExtra, ServerStartError
 from plate_nets.common.extras import needs
 from plate_nets.contract import PLATE_RECOGNITION, YOLO, reader_of
 from plate_nets.countries import PlateScheme, default_schemes
@@ -22,7 +22,6 @@ from plate_nets.recognition.reader import FrameLimits, VehicleReader
 from plate_nets.triton.backend.settings import read_settings
 from plate_nets.triton.server import EmbeddedTriton
 from plate_nets.triton.server.installation import default_kind, find_installation
-from plate_nets.types import Frame, Plate, Scene
 
 if TYPE_CHECKING:
     from plate_nets.recognition.local import LocalReader
@@ -138,37 +137,6 @@ def waiting(message: str, *, as_line: bool = False) -> Iterator[Callable[[str], 
         typer.echo(f"{message} ...", err=True)
     with console.status(message) as status:
         yield lambda text: status.update(text) if console.is_terminal else typer.echo(f"{text} ...", err=True)
-
-
-class Healing:
-    """A client that has its server healed when a process of it died, and then raises the error."""
-
-    def __init__(self, client: PlateClient, heal: Callable[[], None]) -> None:
-        self._client = client
-        self._heal = heal
-        self._turn = threading.Lock()
-
-    def read(
-        self, image: Frame | bytes, *, evidence: bool = False, sure: float | None = None, vehicles: bool = False
-    ) -> list[Plate]:
-        with self._healing():
-            return self._client.read(image, evidence=evidence, sure=sure, vehicles=vehicles)
-
-    def scene(self, image: Frame | bytes, *, evidence: bool = False) -> Scene:
-        with self._healing():
-            return self._client.scene(image, evidence=evidence)
-
-    def model_version(self) -> str:
-        return self._client.model_version()
-
-    @contextmanager
-    def _healing(self) -> Iterator[None]:
-        try:
-            yield
-        except ModelDied:
-            with self._turn:
-                self._heal()
-            raise
 
 
 @contextmanager

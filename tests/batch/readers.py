@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from plate_nets.batch.readers import OpenReader, ReaderSettings
+from plate_nets.batch.readers import ReaderSettings
 from plate_nets.common.errors import InputError, ServerUnavailable
 from plate_nets.types import Box, Frame, Plate, Reading
 
@@ -28,9 +28,9 @@ class FakeReaderSettings(ReaderSettings):
     version: str = "fake"
 
     @contextmanager
-    def open(self) -> Iterator[OpenReader]:
+    def open(self) -> Iterator[tuple["FakeReader", str]]:
         """Return the reader."""
-        yield OpenReader(FakeReader(self), self.version, lambda: None)
+        yield FakeReader(self), self.version
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,8 @@ from typer.testing import CliRunner
 import plate_nets.cli
 from plate_nets.cli import app
 from plate_nets.cli.read import Source, find_pictures
-from plate_nets.cli.readers import Healing
 from plate_nets.client import PlateClient
+from plate_nets.client.healing import Healing
 from plate_nets.common.errors import DeadlineExceeded, InputError, ModelDied, ServerError, ServerUnavailable
 from plate_nets.countries.designs import UNKNOWN
 from plate_nets.recognition.left_out import LeftOut
