@@ -2,7 +2,6 @@
 
 import contextlib
 import itertools
-import random
 import threading
 import time
 import weakref
@@ -11,8 +10,8 @@ from typing import TypeVar
 
 from plate_nets.client.balancing import Balancer, Turn
 from plate_nets.client.names import NameWatch, parse_urls
-from plate_nets.client.retry import FIRST_PAUSE, LONGEST_PAUSE
 from plate_nets.client.transports import Transport
+from plate_nets.client.transports.base import pause_after
 from plate_nets.client.transports.calls import Call, is_model_ready
 from plate_nets.client.url import ServerAddress
 from plate_nets.common.errors import (
@@ -91,7 +90,7 @@ class FleetTransport(Transport):
                 lost = lost or isinstance(error, ConnectionLost)
                 pause = 0.0
                 if not self._balancer.has_other(tried):
-                    pause = random.uniform(0, min(LONGEST_PAUSE, FIRST_PAUSE * 2**attempt))
+                    pause = pause_after(attempt)
                     tried.clear()
                 if time.monotonic() + pause >= deadline or not self._balancer.may_repeat():
                     raise
@@ -125,9 +124,7 @@ class FleetTransport(Transport):
             self._names.first.wait(max(0.0, deadline - time.monotonic()))
             turn = self._balancer.take(tried)
         if turn is None:
-            raise ServerUnavailable(
-                self._names.fault if self._names and self._names.fault else "no server is left to ask"
-            )
+            raise ServerUnavailable((self._names and self._names.fault) or "no server is left to ask")
         return turn
 
     @staticmethod

@@ -1,6 +1,9 @@
 """The base of all transports. The only place where a failed call becomes one of our errors."""
 
+import itertools
+import random
 import re
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -9,7 +12,6 @@ from http.client import HTTPException
 from pathlib import Path
 from typing import Any, TypeVar
 
-from plate_nets.client.retry import ask
 from plate_nets.client.transports.calls import Call
 from plate_nets.client.url import ServerAddress
 from plate_nets.common.contexts import Closing
@@ -18,6 +20,9 @@ from plate_nets.common.error_codes import CONTROL_KEY, find_answer
 from plate_nets.common.errors import ConnectionLost, DeadlineExceeded, InputError, ServerError, ServerUnavailable
 from plate_nets.common.proxies import Proxy
 
+FIRST_PAUSE = 0.1
+"""Maximum seconds before the second attempt; doubled for each further one."""
+LONGEST_PAUSE = 2.0
 QUIET = 8.0
 """Seconds without an answer after which the client checks that the server is alive."""
 SILENT = 5.0
@@ -54,6 +59,15 @@ class ServerAccess:
     watched: bool = False
 
 
+def pause_after(attempt: int) -> float:
+    """Seconds before the next attempt, counted from 0.
+
+    The pause is random up to its limit ("full jitter"), so that clients that were refused together do not all come back
+    together.
+    """
+    return random.uniform(0, min(LONGEST_PAUSE, FIRST_PAUSE * 2**attempt))
+
+
 class Transport(Closing, ABC):
     def __init__(self, address: ServerAddress) -> None:
         self.address = address
@@ -67,12 +81,25 @@ class Transport(Closing, ABC):
         """
 
     def ask(self, call_for: Callable[[float], Call[T]], timeout: float, retries: int) -> T:
-        """Send the call for the remaining seconds -> its result; with retries as in `retry.ask`.
+        """Send the call for the remaining seconds -> its result, after at most ``retries`` retries.
+
+        It takes at most ``timeout`` seconds. Only `ServerUnavailable` leads to a retry: an invalid picture stays
+        invalid, and a fault of the server happens again.
 
         Raises:
             PlateError: the error of the last attempt.
         """
-        return ask(lambda seconds: self.send(call_for(seconds), seconds), timeout, retries)
+        deadline = time.monotonic() + timeout
+        for attempt in itertools.count():
+            left = max(0.0, deadline - time.monotonic())
+            try:
+                return self.send(call_for(left), left)
+            except ServerUnavailable:
+                pause = pause_after(attempt)
+                if attempt >= retries or time.monotonic() + pause >= deadline:
+                    raise
+                time.sleep(pause)
+        raise AssertionError("unreachable")
 
     @abstractmethod
     def close(self) -> None:
@@ -80,13 +107,13 @@ class Transport(Closing, ABC):
 
 
 class ClientTransport(Transport):
-    """Sends calls with one of NVIDIA's clients. Thread-safe.
+    """Sends calls with one of NVIDIA's clients. Thread-safe. ``key_headers``: the control key -> the headers with it.
 
     Raises:
         InputError: the file of the authority is missing, or a header cannot be sent.
     """
 
-    def __init__(self, access: ServerAccess) -> None:
+    def __init__(self, access: ServerAccess, key_headers: Callable[[str], dict[str, str]]) -> None:
         super().__init__(access.address)
         if access.ca is not None and not access.ca.is_file():
             raise InputError(f"ca: expected a PEM file, got {access.ca}")
@@ -96,18 +123,13 @@ class ClientTransport(Transport):
         self._headers = dict(access.headers)
         self._proxy: Proxy | None = None
         """The proxy that the connections go through."""
-        self._key_headers = self._headers_for(access.control_key) if access.control_key else {}
+        self._key_headers = key_headers(access.control_key) if access.control_key else {}
 
     def send(self, call: Call[T], seconds: float) -> T:
         # A new dictionary, because NVIDIA's HTTP client changes it
         headers = self._headers | (self._key_headers if call.restricted else {})
         with our_errors(self.address, call.restricted, bool(self._key_headers), self._proxy):
             return call.parse(self._exchange(call, headers, seconds))
-
-    @staticmethod
-    @abstractmethod
-    def _headers_for(key: str) -> dict[str, str]:
-        """The control key -> the headers that carry it."""
 
     @abstractmethod
     def _exchange(self, call: Call[Any], headers: dict[str, str], seconds: float) -> Any:

@@ -39,10 +39,8 @@ _LONGEST = 1e8
 class GrpcTransport(ClientTransport):
     """One channel for all threads."""
 
-    _headers_for = staticmethod(key_metadata)
-
     def __init__(self, access: ServerAccess) -> None:
-        super().__init__(access)
+        super().__init__(access, key_metadata)
         self._closed = False
         self._proxy = proxy_for(self.address.host, _PROXY_VARIABLES)
         self._client = tritonclient.grpc.InferenceServerClient(
@@ -53,10 +51,8 @@ class GrpcTransport(ClientTransport):
                 *_CHANNEL_OPTIONS,
                 *(_WATCHING if access.watched else ()),
                 ("grpc.enable_http_proxy", int(self._proxy is not None)),
-                (
-                    "plates.process",
-                    os.getpid(),
-                ),  # channels with equal options share connections, which a forked child must not do
+                # Channels with equal options share connections, which a forked child must not do
+                ("plates.process", os.getpid()),
             ],
         )
 

@@ -27,10 +27,8 @@ class HttpTransport(ClientTransport):
     gevent treats the thread that imports this module as the main one, which alone receives signals while it waits.
     """
 
-    _headers_for = staticmethod(key_headers)
-
     def __init__(self, access: ServerAccess) -> None:
-        super().__init__(access)
+        super().__init__(access, key_headers)
         self._ca = access.ca
         self._watches = access.watched
         self._of_thread = threading.local()
@@ -77,9 +75,8 @@ class HttpTransport(ClientTransport):
                 pass  # an error is an answer too
             except (gevent.Timeout, OSError, HTTPException):
                 gevent.kill(asking, ConnectionLost(f"silent for {QUIET + SILENT:g} s"))
-                gevent.sleep(
-                    SILENT
-                )  # until it is killed with the call, so that no later call of the thread gets the exception
+                # Until it is killed with the call, so that no later call of the thread gets the exception
+                gevent.sleep(SILENT)
                 return
             finally:
                 client.close()

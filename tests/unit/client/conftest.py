@@ -2,7 +2,8 @@
 
 import pytest
 
-from plate_nets.client import WireProtocol, balancing, client, fleet, retry, shared_memory
+from plate_nets.client import WireProtocol, balancing, client, fleet, shared_memory
+from plate_nets.client.transports import base
 
 
 @pytest.fixture(params=["http", "grpc"])
@@ -30,6 +31,6 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """Only the client's clock; other threads of this process keep the real one."""
     clock = Clock()
-    for module in (balancing, client, fleet, retry, shared_memory):
+    for module in (balancing, base, client, fleet, shared_memory):
         monkeypatch.setattr(module, "time", clock)
     return clock

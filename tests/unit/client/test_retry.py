@@ -2,10 +2,13 @@
 
 import random
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from plate_nets.client.retry import FIRST_PAUSE, LONGEST_PAUSE, ask
+from plate_nets.client import parse_url
+from plate_nets.client.transports import Transport
+from plate_nets.client.transports.base import FIRST_PAUSE, LONGEST_PAUSE
 from plate_nets.common.errors import (
     AccessDenied,
     ConnectionLost,
@@ -21,11 +24,24 @@ from plate_nets.common.errors import (
 from tests.unit.client.conftest import Clock
 
 
-def failing(times: int, error: type[PlateError]) -> tuple[Callable[[float], str], list[float]]:
+class Plain(Transport):
+    """The answer to a call is the call itself."""
+
+    def send(self, call: Any, seconds: float) -> Any:
+        return call
+
+    def close(self) -> None:
+        """Nothing was opened."""
+
+
+ask = Plain(parse_url("server")).ask
+
+
+def failing(times: int, error: type[PlateError]) -> tuple[Callable[[float], Any], list[float]]:
     """A call that fails so many times, and the seconds left that it was given."""
     given: list[float] = []
 
-    def question(seconds: float) -> str:
+    def question(seconds: float) -> Any:
         given.append(seconds)
         if len(given) <= times:
             raise error("no")
