@@ -3,7 +3,6 @@
 import asyncio
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -86,9 +85,9 @@ async def crossings_by_hour(store: TheStore, wanted: Search) -> dict[str, list[d
     """How often the cars of a search crossed each line, in each direction and hour from `since` until `until`."""
     start, hours = _hours(wanted)
     lines: dict[tuple[str, str, str], list[int]] = {}
-    for each in await asyncio.to_thread(store.lines, wanted, start):
-        lines.setdefault((each.camera_id, each.line, each.direction), [0] * hours)[each.hour] = each.count
-    return {"lines": [dict(zip(_LINE, line, strict=True)) | {"counts": counts} for line, counts in lines.items()]}
+    for camera, line, direction, hour, count in await asyncio.to_thread(store.lines, wanted, start):
+        lines.setdefault((camera, line, direction), [0] * hours)[hour] = count
+    return {"lines": [dict(zip(_LINE, each, strict=True)) | {"counts": counts} for each, counts in lines.items()]}
 
 
 @router.get("/visits")
@@ -99,10 +98,10 @@ async def visits_of_plate(
     cameras = await asyncio.to_thread(store.visits, plate[:64])
     return {
         "plate": plate[:64],
-        "count": sum(each.count for each in cameras),
-        "first": min((each.first for each in cameras), default=None),
-        "last": max((each.last for each in cameras), default=None),
-        "cameras": [asdict(each) for each in cameras],
+        "count": sum(each["count"] for each in cameras),
+        "first": min((each["first"] for each in cameras), default=None),
+        "last": max((each["last"] for each in cameras), default=None),
+        "cameras": cameras,
     }
 
 

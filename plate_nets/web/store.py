@@ -20,20 +20,9 @@ from typing import Any
 from plate_nets.common.errors import ContractError, InputError
 from plate_nets.events.sinks.sqlite import EVENT_STORE, last_sequence
 from plate_nets.events.sinks.sqlite_file import SqliteFile, reason
-from plate_nets.web.crossings import LineHour, create_crossings
 from plate_nets.web.event_filter import WILD, Condition, EventFilter, pattern
-from plate_nets.web.latin_forms import create_latin_forms, searched_form
 from plate_nets.web.similar import SimilarTexts
-
-_OURS = """
-CREATE TABLE IF NOT EXISTS corrections (
-    id           TEXT PRIMARY KEY,
-    plate        TEXT NOT NULL,
-    corrected_at TEXT NOT NULL
-) STRICT;
-CREATE INDEX IF NOT EXISTS corrections_by_plate ON corrections (plate);
-"""
-"""What the page adds to the store: manual corrections."""
+from plate_nets.web.tables import create_tables, searched_form
 
 _SOURCES = {
     "events.plate": "events",
@@ -62,16 +51,6 @@ class EventPage:
 
     events: Sequence[Document]
     cursor: str
-
-
-@dataclass(frozen=True)
-class Visits:
-    """How often a camera saw a plate, and when first and last."""
-
-    camera_id: str
-    count: int
-    first: str
-    last: str
 
 
 @dataclass(frozen=True)
@@ -125,9 +104,7 @@ class EventStore:
 
     def _open(self) -> list[sqlite3.Connection]:
         """Create the page's own tables -> connections for reading."""
-        self._file.database.executescript(_OURS)
-        create_crossings(self._file.database)
-        create_latin_forms(self._file.database)
+        create_tables(self._file.database)
         uri = f"{self._file.path.resolve().as_uri()}?mode=ro"
         readers = [sqlite3.connect(uri, uri=True, check_same_thread=False) for _ in range(_READERS)]
         for database in readers:
@@ -171,8 +148,11 @@ class EventStore:
                 events = [self._document(database, id) for id in ids[start : start + _BATCH]]
             yield from (event for event in events if event is not None)
 
-    def visits(self, plate: str) -> list[Visits]:
-        """The cameras that saw a plate, by its corrected text or else the one that was read; most visits first."""
+    def visits(self, plate: str) -> list[dict[str, Any]]:
+        """How often each camera saw a plate, and when first and last; most visits first.
+
+        Its corrected text counts, or else the one that was read.
+        """
         with self._reader() as database:
             rows = database.execute(
                 "SELECT camera_id, count(*), min(timestamp), max(timestamp) FROM ("
@@ -182,7 +162,7 @@ class EventStore:
                 " WHERE corrections.plate = :plate) GROUP BY camera_id ORDER BY 2 DESC, 1",
                 {"plate": plate},
             ).fetchall()
-        return [Visits(*row) for row in rows]
+        return [dict(zip(("camera_id", "count", "first", "last"), row, strict=True)) for row in rows]
 
     def hours(self, event_filter: EventFilter, start: int) -> dict[int, int]:
         """How many events fit a filter, by the hour that begins so many hours after ``start``, in Unix seconds."""
@@ -194,8 +174,11 @@ class EventStore:
             )
             return dict(database.execute(counted, [value for _, values in selects for value in values]).fetchall())
 
-    def lines(self, event_filter: EventFilter, start: int) -> list[LineHour]:
-        """How often the cars of a filter crossed each line between its times, by the hour as in `hours`."""
+    def lines(self, event_filter: EventFilter, start: int) -> list[tuple[str, str, str, int, int]]:
+        """How often the cars of a filter crossed each line between its times: camera, line, direction, hour, count.
+
+        The hour is that of `hours`.
+        """
         where, values = event_filter.model_copy(update={"since": "", "until": ""}).conditions()
         with self._reader() as database:
             likes, texts = self._likes(database, event_filter)
@@ -208,7 +191,7 @@ class EventStore:
                 " GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4"
             )
             given = [event_filter.since, event_filter.until, *(texts * len(_SOURCES)), *values]
-            return [LineHour(*row) for row in database.execute(counted, given)]
+            return database.execute(counted, given).fetchall()
 
     def get(self, id: str) -> Document | None:
         """An event by its id, including its correction."""
