@@ -87,18 +87,16 @@ class Access:
     def caller(self, connection: HTTPConnection) -> Caller:
         """The sender of a request. Raises Refused if a required token is missing or wrong."""
         address = _address(connection)
-        bearer = _bearer(connection)
-        session = connection.cookies.get(SESSION_COOKIE, "")
         if not self._tokens:
             return Caller(address)
-        if bearer:
+        if bearer := _bearer(connection):
             return Caller(self._tokens.get(_digest(bearer)) or self._refuse(address))
-        name = self._session_name(session)
-        if name is None and self._trusts(connection):
+        session = connection.cookies.get(SESSION_COOKIE, "")
+        if name := self._session_name(session):
+            return Caller(name, session)
+        if self._trusts(connection):
             return Caller(address)
-        if name is None:
-            raise Refused(NO_ACCESS, "token: expected `Authorization: Bearer TOKEN`, or a login")
-        return Caller(name, session)
+        raise Refused(NO_ACCESS, "token: expected `Authorization: Bearer TOKEN`, or a login")
 
     def _knows(self, host: str) -> bool:
         return host in (*LOOPBACK_NAMES, *self.settings.hosts)

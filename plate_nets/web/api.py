@@ -17,7 +17,7 @@ from plate_nets.web.fetch import PictureFetcher
 from plate_nets.web.metrics import WebMetrics
 from plate_nets.web.parts import Flag, Sure, TheUploads, part
 from plate_nets.web.reading import PictureReader
-from plate_nets.web.uploads import Upload, files_of, read_file
+from plate_nets.web.uploads import Upload, plain_name
 
 _SLICE = 1 << 20
 """Characters of base64 that are decoded at once, a multiple of 4."""
@@ -51,11 +51,16 @@ class Desk:
         return picture
 
     async def files(self, form: FormData) -> list[Upload]:
-        return await files_of(form, self._access.settings)
+        """The files of a form, in order. Raises as `content`."""
+        files = (value for _, value in form.multi_items() if isinstance(value, UploadFile))
+        return [Upload(plain_name(each.filename), await self.content(each)) for each in files]
 
     async def content(self, file: UploadFile) -> bytes:
-        """The bytes of a file, at most as many as a picture may have."""
-        return await read_file(file, self._access.settings.limits.max_bytes)
+        """The bytes of a file; raises InputTooLarge for more than a picture may have before they are in memory."""
+        max_bytes = self._access.settings.limits.max_bytes
+        if file.size is not None and file.size > max_bytes:
+            raise InputTooLarge(f"{plain_name(file.filename)}: expected at most {max_bytes} bytes, got {file.size}")
+        return await file.read()
 
     async def _uploaded(self, form: FormData) -> Upload:
         files = await self.files(form)

@@ -3,7 +3,7 @@
 import asyncio
 import base64
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -30,33 +30,16 @@ from plate_nets.recognition.rectification import (
     warp_quad,
     widen,
 )
-from plate_nets.recognition.stages import Stages
 from plate_nets.types import Frame, Plate
 from plate_nets.web import bodies
 from plate_nets.web.faults import fault_of
 from plate_nets.web.uploads import Upload
-
-StagedRead = Callable[..., list[Plate]]
-"""An encoded picture, a context manager for each stage, and options of `LocalReader.read` -> its plates with
-evidence."""
 
 _CROP_HEIGHT = 64
 """Pixels of a crop as shown: about three times what the network sees."""
 _CROP_WIDTH = 400
 _JPEG = (cv2.IMWRITE_JPEG_QUALITY, 85)
 _CANDIDATES = 5
-
-
-def staged(reader: VehicleReader) -> StagedRead:
-    """Wrap a reader so that it reports its stages; a server has a single stage, its whole answer."""
-    if isinstance(reader, LocalReader):
-        return lambda image, stages, **options: reader.read(image, evidence=True, stages=stages, **options)
-
-    def ask(image: bytes, stages: Stages, **options: Any) -> list[Plate]:
-        with stages("server"):
-            return reader.read(image, evidence=True, **options)
-
-    return ask
 
 
 class Times:
@@ -108,7 +91,6 @@ class PictureReader:
         scheme: PlateScheme,
     ) -> None:
         self.reader = reader
-        self._read = staged(reader)
         self._limits = limits
         self.scheme = scheme
         self._limit = workers + waiting
@@ -191,6 +173,13 @@ class PictureReader:
             return plates
         foreign = {plate.box: plate for plate in self._read(encoded, times, appearance=True, **options)}
         return [plate if plate.reading.text else foreign.get(plate.box, plate) for plate in plates]
+
+    def _read(self, encoded: bytes, times: Times, **options: Any) -> list[Plate]:
+        """A picture -> its plates with evidence; a server has a single stage, its whole answer."""
+        if isinstance(self.reader, LocalReader):
+            return self.reader.read(encoded, evidence=True, stages=times, **options)
+        with times("server"):
+            return self.reader.read(encoded, evidence=True, **options)
 
     def _plate(self, plate: Plate, crop: str | None) -> bodies.Plate:
         reading = plate.reading

@@ -11,11 +11,11 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import IO, TypeVar
 
 from pydantic import BaseModel, ValidationError
-from starlette.datastructures import FormData, UploadFile
+from starlette.datastructures import FormData
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import Message, Receive
 
@@ -49,43 +49,35 @@ class Upload:
     encoded: bytes
 
 
+@dataclass(frozen=True)
 class Room:
     """Bytes that all requests together may hold; one sender may hold half of them."""
 
-    def __init__(self, max_bytes: int) -> None:
-        self._max_bytes = max_bytes
-        self._held: Counter[str] = Counter()
-
-    def hold(self, sender: str) -> "Held":
-        """An account for one request, charged as its bytes come."""
-        return Held(self, sender)
-
-    def take(self, sender: str, count: int) -> None:
-        """Raise ServerOverloaded if there is no room for this many bytes more."""
-        if self._held.total() + count > self._max_bytes or 2 * (self._held[sender] + count) > self._max_bytes:
-            raise ServerOverloaded("body: too many requests are being sent at once; try again later")
-        self._held[sender] += count
-
-    def give_back(self, sender: str, count: int) -> None:
-        self._held[sender] -= count
-        if not self._held[sender]:
-            del self._held[sender]
+    max_bytes: int
+    held: Counter[str] = field(default_factory=Counter)
+    """Bytes by sender."""
 
 
 class Held(Closing):
-    """The bytes that one request holds of a room, until it is closed."""
+    """The bytes that one request holds of a room, charged as they come, until it is closed."""
 
-    def __init__(self, room: Room, sender: str) -> None:
+    def __init__(self, room: Room, request: Request) -> None:
         self._room = room
-        self._sender = sender
+        self._sender = _sender(request)
         self.count = 0
 
     def take(self, count: int) -> None:
-        self._room.take(self._sender, count)
+        """Raise ServerOverloaded if there is no room for this many bytes more."""
+        held, most = self._room.held, self._room.max_bytes
+        if held.total() + count > most or 2 * (held[self._sender] + count) > most:
+            raise ServerOverloaded("body: too many requests are being sent at once; try again later")
+        held[self._sender] += count
         self.count += count
 
     def close(self) -> None:
-        self._room.give_back(self._sender, self.count)
+        self._room.held[self._sender] -= self.count
+        if not self._room.held[self._sender]:
+            del self._room.held[self._sender]
         self.count = 0
 
 
@@ -119,7 +111,7 @@ class Uploads:
     async def text(self, request: Request, max_bytes: int = SHORT) -> bytes:
         """Read a body as a whole: short ones, and tables."""
         seconds = self._settings.short if max_bytes <= SHORT else self._settings.whole
-        with self._memory.hold(_sender(request)) as held:
+        with Held(self._memory, request) as held:
             return bytes(await self._read(request, max_bytes, seconds, held))
 
     async def document(self, request: Request, model: type[T]) -> T:
@@ -133,14 +125,14 @@ class Uploads:
     async def picture(self, request: Request) -> AsyncIterator[Upload]:
         """The body as a picture, for the duration of the block."""
         settings = self._settings
-        with self._memory.hold(_sender(request)) as held, self._given_back(held):
+        with Held(self._memory, request) as held, self._given_back(held):
             yield Upload("picture", bytes(await self._read(request, settings.limits.max_bytes, settings.whole, held)))
 
     @asynccontextmanager
     async def form(self, request: Request) -> AsyncIterator[FormData]:
         """The form; files of over a megabyte are on disk for the duration of the block."""
         settings = self._settings
-        with self._memory.hold(_sender(request)) as held, self._given_back(held):
+        with Held(self._memory, request) as held, self._given_back(held):
             bounded = _bounded(request, settings.max_body, settings.idle, settings.whole, held)
             in_base64 = -(-settings.limits.max_bytes // 3) * 4
             async with read_form(bounded, settings.max_files, in_base64, self._turns) as form:
@@ -149,7 +141,7 @@ class Uploads:
     @asynccontextmanager
     async def login(self, request: Request) -> AsyncIterator[FormData]:
         """A form of a few kB, accepted without a token."""
-        with self._memory.hold(_sender(request)) as held:
+        with Held(self._memory, request) as held:
             short = _bounded(request, SHORT, self._settings.idle, self._settings.short, held)
             async with read_form(short, 0, SHORT, self._turns) as form:
                 yield form
@@ -158,7 +150,7 @@ class Uploads:
         """The body as a video, on disk until it is closed."""
         settings = self._settings
         file = tempfile.NamedTemporaryFile(prefix="plates-video-")  # noqa: SIM115  it is closed with what is returned
-        video = StoredVideo(file, held := self._disk.hold(_sender(request)))
+        video = StoredVideo(file, held := Held(self._disk, request))
         try:
             async for part in _parts(_bounded(request, settings.max_video, settings.idle, settings.whole_video, held)):
                 await asyncio.to_thread(file.write, part)
@@ -244,26 +236,6 @@ async def _drain(receive: Receive, message: Message, max_bytes: int, seconds: fl
     while message["type"] == "http.request" and message.get("more_body") and max_bytes > 0 and time.monotonic() < until:
         message = await receive()
         max_bytes -= len(message.get("body", b""))
-
-
-async def files_of(form: FormData, settings: WebSettings) -> list[Upload]:
-    """The files of a form, in order.
-
-    Raises:
-        InputTooLarge: one has more bytes than a picture may have.
-    """
-    return [
-        Upload(plain_name(each.filename), await read_file(each, settings.limits.max_bytes))
-        for _, each in form.multi_items()
-        if isinstance(each, UploadFile)
-    ]
-
-
-async def read_file(file: UploadFile, max_bytes: int) -> bytes:
-    """The bytes of a file; raises InputTooLarge for more than ``max_bytes`` before they are in memory."""
-    if file.size is not None and file.size > max_bytes:
-        raise InputTooLarge(f"{plain_name(file.filename)}: expected at most {max_bytes} bytes, got {file.size}")
-    return await file.read()
 
 
 def plain_name(name: str | None) -> str:

@@ -56,7 +56,7 @@ class Videos:
         video = await self._uploads.video(request)
         try:
             self._check_place()
-            watcher = Watcher(self._reader, [CameraSettings(video.path, id=_ID)], watching, notice=_nobody)
+            watcher = Watcher(self._reader, [CameraSettings(video.path, id=_ID)], watching, notice=lambda *_: None)
         except BaseException:
             video.close()
             raise
@@ -106,10 +106,6 @@ class Videos:
                 yield json.dumps(line, ensure_ascii=False) + "\n"
         finally:
             watcher.stop()  # the client is gone
-
-
-def _nobody(_camera: str, _line: str) -> None:
-    """Ignore messages about a video."""
 
 
 @router.post(
