@@ -1,7 +1,6 @@
 """`plates batch`: reads the plates of a million photos into Parquet."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -9,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from plate_nets.cli.options import Details, Protocol, Schemes, Sure, Timeout, Urls, Vehicles, check_detail
+from plate_nets.cli.options import Details, Protocol, Schemes, Sure, Timeout, Urls, Vehicles, use_detail
 from plate_nets.cli.output import counted
 from plate_nets.cli.readers import frame_limits, local_settings
 from plate_nets.triton.backend.quota import usable_cores
@@ -70,13 +69,11 @@ def batch(
     from plate_nets.batch.storage import Folder
     from plate_nets.batch.verification import verify
 
-    check_detail(detail, url)
+    use_detail(detail, url)
     folder, own = Folder(out), Part(part, parts)
     note = ""
     if not check:
         settings = {"limits": frame_limits()} if url else local_settings()
-        if detail:
-            settings["detection"] = replace(settings["detection"], detail=detail)
         cores = usable_cores()
         workers = workers or cores
         threads = max(1, cores // workers)

@@ -2,6 +2,7 @@
 
 import time
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -75,10 +76,7 @@ def frigate(
         from plate_nets.events.sinks.recorder import Recorder
 
     terminal = Console(stderr=True, highlight=False, soft_wrap=True)
-
-    def say(line: str) -> None:
-        terminal.print(line, markup=False)
-
+    say = partial(terminal.print, markup=False)
     broker = Broker.parse(mqtt, "frigate")
     sinks = [*sinks_at(options, keep_days), *messages(notify or ())]
     use_detail(detail, url)

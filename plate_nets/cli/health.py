@@ -14,7 +14,8 @@ from plate_nets.common.proxies import open_url
 from plate_nets.triton.supervision.health_endpoint import HEALTH
 
 UNHEALTHY = 1
-DEFAULT_URL = {"http": "127.0.0.1:8000", "grpc": "127.0.0.1:8001"}
+THIS_MACHINE = "127.0.0.1"
+"""The default address of a server, whose port follows from the protocol."""
 
 
 def health(
@@ -34,7 +35,7 @@ def health(
     if supervisor:
         _ask_supervisor(supervisor, timeout)
         return
-    with PlateClient(url or DEFAULT_URL[protocol], protocol, timeout) as client:
+    with PlateClient(url or THIS_MACHINE, protocol, timeout) as client:
         started = time.perf_counter()
         try:
             client.health()

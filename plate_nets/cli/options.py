@@ -90,17 +90,12 @@ def use_detail(detail: Detail | None, url: Sequence[str] | str | None = None) ->
     Raises:
         InputError: a running server was given, which has its own setting.
     """
-    check_detail(detail, url)
-    if detail:
-        os.environ[DETAIL_VARIABLE] = detail
-
-
-def check_detail(detail: Detail | None, url: Sequence[str] | str | None) -> None:
-    """Raise InputError if --detail is given together with a running server, which has its own setting."""
     if detail and url:
         raise InputError(
             "--detail: a server has its own setting; start it with `plates serve --detail`, or leave out --url"
         )
+    if detail:
+        os.environ[DETAIL_VARIABLE] = detail
 
 
 def use_schemes(names: str | None) -> tuple[PlateScheme, ...]:

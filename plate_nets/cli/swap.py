@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from plate_nets.cli.health import DEFAULT_URL
+from plate_nets.cli.health import THIS_MACHINE
 from plate_nets.cli.options import Timeout, Url
 from plate_nets.client import PlateClient
 from plate_nets.common.control_key import KEY_VARIABLE
@@ -74,7 +74,7 @@ def swap(
             f"{repository} belongs to the installed package; copy it, "
             "and use --model-repository COPY for serve and swap"
         )
-    address = url or DEFAULT_URL["http"]
+    address = url or THIS_MACHINE
     key = read_key(control_key_file) if control_key_file else control_key
     with Controller(address, key, timeout) as control, PlateClient(address, timeout=timeout) as client:
         states = control.states(model)  # checks access before the long work

@@ -145,8 +145,8 @@ def test_a_batch_applies_the_vehicles_and_detail_options(
 
     monkeypatch.setattr(readers, "LocalReader", reader)
     settings = readers.ReaderSettings(detection=DetectionSettings(detail="far"), vehicles=True)
-    with settings.open() as opened:
-        assert opened.reader is made[0]
+    with settings.open() as (opened, _):
+        assert opened is made[0]
     assert made[0].detection.detail == "far"
     monkeypatch.delenv(DETAIL_VARIABLE, raising=False)
     out = tmp_path / "out"
@@ -154,6 +154,7 @@ def test_a_batch_applies_the_vehicles_and_detail_options(
     (row,) = pq.read_table(out / "shard-000000.parquet").to_pylist()
     (plate,) = row["plates"]
     assert plate["text"] == TEXT and "vehicle" in plate
+    monkeypatch.delenv(DETAIL_VARIABLE)  # the option set it, in this process
     result = CliRunner().invoke(app, ["batch", str(car), "--out", str(out)])
     assert result.exit_code == 2 and "holds a batch with settings {'detail': 'fast'}" in result.stderr
     result = CliRunner().invoke(app, ["batch", str(car), "--out", str(out), "--url", "127.0.0.1:9", "--detail", "far"])
