@@ -406,17 +406,12 @@ def test_a_missing_answer_becomes_one_of_our_exceptions(error: Exception, kind: 
 def test_a_broken_connection_is_distinguished_from_a_failed_one(said: str, kind: type[PlateError]) -> None:
     """From gRPC's own text, because NVIDIA's client keeps nothing else."""
 
-    class Broken(Call[None]):
-        restricted = False
-
+    class Broken(Call[bool]):
         def ask(self, library: Any, client: Any, options: Any) -> Any:
             raise InferenceServerException(said, "StatusCode.UNAVAILABLE")
 
-        def parse(self, answer: Any) -> None:
-            return None
-
     with open_transport(ServerAccess(parse_url("grpc://host:1"))) as transport, pytest.raises(ServerError) as caught:
-        transport.send(Broken(), SECONDS)
+        transport.send(Broken("is_server_live", {}, bool), SECONDS)
     assert type(caught.value) is kind
 
 
