@@ -6,7 +6,6 @@ modulesettings.json of https://github.com/codeproject/CodeProject.AI-ALPR .
 
 import re
 import time
-from collections.abc import Iterable
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from importlib import metadata
@@ -122,7 +121,7 @@ def answer(
     the lowest confidence of a prediction. ``device``: where it was read. ``started``: when the request came, on
     `time.perf_counter`.
     """
-    found = _readings(picture) if model == ALPR else _places(picture)
+    found = [_prediction(plate, model) for plate in picture.plates if plate.reading or model == FINDER]
     predictions = [each for each in found if each["confidence"] >= least]
     labels = ", ".join(each["label"] for each in predictions)
     spent = round(picture.milliseconds or 0)
@@ -142,20 +141,11 @@ def error_response(error: Exception) -> JSONResponse:
     return JSONResponse({"success": False, "error": fault_of(error).message, "code": status}, status)
 
 
-def _readings(picture: bodies.Picture) -> Iterable[Answer]:
-    for plate in picture.plates:
-        if plate.reading:
-            text = plate.reading
-            yield {"confidence": plate.confidence, "label": f"Plate: {text}", "plate": text, **_box(plate)}
-
-
-def _places(picture: bodies.Picture) -> Iterable[Answer]:
-    for plate in picture.plates:
-        yield {"confidence": plate.score, "label": _FOUND, **_box(plate)}
-
-
-def _box(plate: bodies.Plate) -> Answer:
-    return dict(zip(("x_min", "y_min", "x_max", "y_max"), map(round, plate.box), strict=True))
+def _prediction(plate: bodies.Plate, model: str) -> Answer:
+    box = dict(zip(("x_min", "y_min", "x_max", "y_max"), map(round, plate.box), strict=True))
+    if model == FINDER:
+        return {"confidence": plate.score, "label": _FOUND, **box}
+    return {"confidence": plate.confidence, "label": f"Plate: {plate.reading}", "plate": plate.reading, **box}
 
 
 def _device(desk: Desk) -> str:

@@ -133,11 +133,8 @@ class EventStore:
         before = _Place.of(cursor) if cursor else None
         with self._reader() as database:
             places = self._places(database, event_filter, before, limit + 1)
-            events = [self._document(database, place.id) for place in places[:limit]]
-        return EventPage(
-            [event for event in events if event is not None],
-            places[limit - 1].cursor() if len(places) > limit else "",
-        )
+            events = self._documents(database, [place.id for place in places[:limit]])
+        return EventPage(events, places[limit - 1].cursor() if len(places) > limit else "")
 
     def newest(self, event_filter: EventFilter) -> Iterator[Document]:
         """The events that fit a filter, newest first: all, or as many as a table may have."""
@@ -145,8 +142,8 @@ class EventStore:
             ids = [place.id for place in self._places(database, event_filter, None, _EXPORTED)]
         for start in range(0, len(ids), _BATCH):
             with self._reader() as database:  # not while the events are sent, which may be slow
-                events = [self._document(database, id) for id in ids[start : start + _BATCH]]
-            yield from (event for event in events if event is not None)
+                events = self._documents(database, ids[start : start + _BATCH])
+            yield from events
 
     def visits(self, plate: str) -> list[dict[str, Any]]:
         """How often each camera saw a plate, and when first and last; most visits first.
@@ -256,6 +253,10 @@ class EventStore:
             yield database
         finally:
             self._readers.put(database)
+
+    def _documents(self, database: sqlite3.Connection, ids: Sequence[str]) -> list[Document]:
+        """Those of the events that are still there."""
+        return [event for id in ids if (event := self._document(database, id)) is not None]
 
     def _document(self, database: sqlite3.Connection, id: str) -> Document | None:
         row = database.execute(
