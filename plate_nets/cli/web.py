@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from plate_nets.web.health import Backend
     from plate_nets.web.parts import Sources
 
-_EXTRA = "web"
 _PORT = 8080
 _EVENTS = Path("plates-events.sqlite")
 
@@ -111,7 +110,7 @@ def web(
     Without --url and --local, the command starts a supervised Triton server for as long as it runs. If Triton is not
     installed, it reads in this process.
     """
-    with needs(_EXTRA, "plates web"):
+    with needs("web", "plates web"):
         from plate_nets.cameras.cameras_file import WatchPlan, load_cameras
         from plate_nets.web.app import create_app
         from plate_nets.web.codeproject import PORT as CODEPROJECT_PORT

@@ -6,7 +6,6 @@ It sends the picture unchanged and gets boxes in the picture's pixels. It has no
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -252,16 +251,13 @@ def plates(outputs: Mapping[str, NDArray[Any]], schemes: Iterable[PlateScheme] =
         Plate(
             Box(*map(float, box)),
             float(score),
-            replace(
-                _reading(
-                    text.decode(), best.decode(), confidence, characters, int(lines), names.decode().split(), known
-                ),
-                **appearance,
+            _reading(
+                text.decode(), best.decode(), confidence, characters, int(lines), names.decode().split(), known, look
             ),
             own,
             corners=tuple(map(float, corners)),
         )
-        for box, score, text, best, confidence, characters, own, corners, lines, names, appearance in rows
+        for box, score, text, best, confidence, characters, own, corners, lines, names, look in rows
     ]
 
 
@@ -269,7 +265,7 @@ def _appearances(outputs: Mapping[str, NDArray[Any]], count: int) -> Iterable[di
     """The outputs of `APPEARANCE` for each plate, by the field of `Reading`."""
     if APPEARANCE[0].name not in outputs:
         return [{}] * count
-    countries, sure_countries, grounds, sure_grounds = (outputs[spec.name].reshape(-1) for spec in APPEARANCE)
+    columns = (outputs[spec.name].reshape(-1) for spec in APPEARANCE)
     return (
         {
             "country": country.decode(),
@@ -277,9 +273,7 @@ def _appearances(outputs: Mapping[str, NDArray[Any]], count: int) -> Iterable[di
             "ground": ground.decode(),
             "ground_confidence": float(sure_ground),
         }
-        for country, sure_country, ground, sure_ground in zip(
-            countries, sure_countries, grounds, sure_grounds, strict=True
-        )
+        for country, sure_country, ground, sure_ground in zip(*columns, strict=True)
     )
 
 
@@ -291,6 +285,7 @@ def _reading(
     lines: int,
     names: Sequence[str],
     known: Mapping[str, PlateScheme],
+    look: Mapping[str, Any],
 ) -> Reading:
     try:
         scheme = known.get(names[0]) or load_scheme(names[0])
@@ -298,6 +293,5 @@ def _reading(
     except SchemeError:  # a scheme that only the server has
         formats = ""
     probabilities = tuple(characters[: len(best)].tolist())
-    return Reading(
-        text, best, float(confidence), probabilities, formats, names[0], tuple(names) if len(names) > 1 else ()
-    )
+    several = tuple(names) if len(names) > 1 else ()
+    return Reading(text, best, float(confidence), probabilities, formats, names[0], several, **look)
