@@ -161,6 +161,11 @@ def test_the_package_runs_in_a_users_own_pipeline(photos: Path) -> None:
     assert [part["error"].to_pylist() for part in done] == [[None], ["PLATES_UNREADABLE"]]
 
 
+def test_a_photo_that_is_missing_from_a_table_is_an_error_of_its_row() -> None:
+    rows = PlateBatch()(pa.table({"bytes": pa.array([None, b"x"], pa.binary())})).to_pylist()
+    assert [(row["error"], row["plates"]) for row in rows] == [("PLATES_BAD_INPUT", None)] * 2
+
+
 @pytest.fixture
 def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """A bucket ``plates`` with photos -> the query part of its addresses."""
