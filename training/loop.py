@@ -21,6 +21,7 @@ from torch.utils.tensorboard.writer import SummaryWriter
 from plate_nets.networks.checkpoint import save_weights
 from plate_nets.networks.runtimes.openvino import has_bfloat16
 from training.checkpoint import TrainingState
+from training.recipe.recipe import Schedule
 
 B = TypeVar("B", covariant=True)
 V = TypeVar("V")
@@ -28,6 +29,8 @@ S = TypeVar("S", bound=TrainingState[Any])
 
 _LOG = 25
 """Steps between two points of the curves."""
+_WARM_UP = 0.03
+"""The share of the training in which the rate rises."""
 _CHECKPOINT = 20.0
 """Seconds between two checkpoints: what an interruption costs at most."""
 CHECKPOINT = "checkpoint.pt"
@@ -47,45 +50,29 @@ class StepSamples(Protocol[B]):
         ...
 
 
-@dataclass(frozen=True)
-class Schedule:
-    """One cycle of the learning rate: a linear rise, then a cosine down to a hundredth."""
+def progress_of(state: TrainingState[Any], schedule: Schedule) -> float:
+    """0 at the start of a training, 1 at its end; the learning rate follows it.
 
-    peak: float = 1.5e-3
-    warmup: float = 0.03
-
-    def rate(self, progress: float) -> float:
-        """The learning rate at a progress of 0..1."""
-        if progress < self.warmup:
-            return self.peak * max(progress, 1e-3) / self.warmup
-        down = min(1.0, (progress - self.warmup) / (1 - self.warmup))
-        return self.peak * (0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * down)))
-
-
-@dataclass(frozen=True)
-class Budget:
-    """When the training ends: after ``steps``, or earlier after ``minutes`` of training time.
-
-    The learning rate follows the progress through the budget. With steps only, a resumed training is bit-identical to
-    an uninterrupted one; minutes depend on the machine.
+    With steps only, a resumed training is bit-identical to an uninterrupted one; minutes depend on the machine.
     """
+    by_steps = state.step / schedule.steps
+    return by_steps if schedule.minutes is None else max(by_steps, state.seconds / (60 * schedule.minutes))
 
-    steps: int
-    minutes: float | None = None
 
-    def progress(self, state: TrainingState[Any]) -> float:
-        """0 at the start, 1 at the end."""
-        by_steps = state.step / self.steps
-        return by_steps if self.minutes is None else max(by_steps, state.seconds / (60 * self.minutes))
+def learning_rate(highest: float, progress: float) -> float:
+    """The rate at a progress of 0..1: one cycle of a linear rise, then a cosine down to a hundredth."""
+    if progress < _WARM_UP:
+        return highest * max(progress, 1e-3) / _WARM_UP
+    down = min(1.0, (progress - _WARM_UP) / (1 - _WARM_UP))
+    return highest * (0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * down)))
 
 
 @dataclass
 class Trainer(ABC, Generic[S, B, V]):
-    """Trains a state on samples within a budget; writes checkpoints, curves and the weights to ``out``.
+    """Trains a state on samples as a schedule says; writes checkpoints, curves and the weights to ``out``.
 
     ``validation``: sets to measure on, by name. ``then``: samples that take the place of ``samples``, each from a
-    progress of 0..1 on. ``rate``: the highest learning rate. ``every``: steps between two validations. ``start``: the
-    weights at the start and their share in the result.
+    progress of 0..1 on. ``start``: the weights at the start and their share in the result.
     """
 
     file: ClassVar[str]
@@ -96,19 +83,14 @@ class Trainer(ABC, Generic[S, B, V]):
     state: S
     samples: StepSamples[B]
     validation: Mapping[str, V]
-    budget: Budget
+    schedule: Schedule
     out: Path
     _: KW_ONLY
     device: torch.device
     workers: int
     then: Sequence[tuple[float, StepSamples[B]]] = ()
-    rate: float = Schedule.peak
-    every: int = 500
     start: tuple[Mapping[str, Tensor], float] | None = None
     metadata: dict[str, str] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.schedule = Schedule(self.rate)
 
     @abstractmethod
     def loss(self, batch: B) -> Tensor:  # type: ignore[misc]
@@ -138,8 +120,12 @@ class Trainer(ABC, Generic[S, B, V]):
         """What the files of the weights say about their training."""
         return self.metadata | {"steps": str(self.state.step)}
 
+    @property
+    def progress(self) -> float:
+        return progress_of(self.state, self.schedule)
+
     def run(self) -> None:
-        """Train to the end of the budget; the weights `last` are the result."""
+        """Train to the end of the schedule; the weights `last` are the result."""
         state = self.state
         writer = SummaryWriter(str(self.out / CURVES), purge_step=state.step)
         columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
@@ -147,17 +133,17 @@ class Trainer(ABC, Generic[S, B, V]):
             task = bar.add_task("training", total=1.0)
             batches = self.batches()
             before = saved = time.monotonic()
-            while self.budget.progress(state) < 1:
+            while self.progress < 1:
                 loss, rate = self.step(next(batches))
                 state.seconds += time.monotonic() - before
                 before = time.monotonic()
-                progress = self.budget.progress(state)
+                progress = self.progress
                 bar.update(task, completed=progress, description=f"step {state.step}, loss {loss:.3f}")
                 if state.step % _LOG == 0:
                     writer.add_scalar("loss", loss, state.step)
                     writer.add_scalar("rate", rate, state.step)
                 ended = progress >= 1
-                if state.step % self.every == 0 or ended:
+                if state.step % self.schedule.every == 0 or ended:
                     at = f"step {state.step}, {state.seconds / 60:.1f} min, loss {loss:.4f}"
                     bar.console.print(f"{at}: {self.validate(writer)}")
                 if time.monotonic() - saved > _CHECKPOINT or ended:
@@ -171,25 +157,25 @@ class Trainer(ABC, Generic[S, B, V]):
     def batches(self) -> Iterator[B]:
         ends = (*(start for start, _ in self.then), float("inf"))
         for samples, end in zip((self.samples, *(each for _, each in self.then)), ends, strict=True):
-            if self.budget.progress(self.state) >= end:
+            if self.progress >= end:
                 continue
             loader: DataLoader[B] = DataLoader(
                 samples,  # type: ignore[arg-type]  # a sampler is all that it asks of a data set
                 batch_size=None,
-                sampler=range(self.state.step, self.budget.steps),
+                sampler=range(self.state.step, self.schedule.steps),
                 num_workers=self.workers,
                 worker_init_fn=_one_thread,
                 prefetch_factor=8 if self.workers else None,
             )
             for batch in loader:
                 yield batch
-                if self.budget.progress(self.state) >= end:
+                if self.progress >= end:
                     break
 
     def step(self, batch: B) -> tuple[float, float]:  # type: ignore[misc]
         """Learn from a batch -> its loss and the learning rate."""
         state = self.state
-        rate = self.schedule.rate(self.budget.progress(state))
+        rate = learning_rate(self.schedule.rate, self.progress)
         state.set_rate(rate)
         torch.manual_seed(self.samples.seed * 1_000_003 + state.step)  # for dropout: resuming repeats it
         state.network.train()

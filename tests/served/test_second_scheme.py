@@ -16,10 +16,10 @@ from plate_nets.triton.server import EmbeddedTriton
 from plate_nets.types import STEPS
 from tests.frames import Placed, compose
 from tests.schemes import for_testland
-from training.loop import Budget
 from training.reader.samples import Samples
 from training.reader.state import ReaderState
 from training.reader.trainer import ReaderTrainer, save_reader
+from training.recipe.recipe import Schedule
 
 CAR = compose(600, 800, [Placed("A123BC77", 300, 400)])
 TEXT = "DG1234"
@@ -30,7 +30,7 @@ def train(scheme: PlateScheme, folder: Path) -> Path:
     torch.manual_seed(0)
     state = ReaderState(scheme, torch.device("cpu"))
     samples = Samples(scheme, [], [], batch=4, seed=1)
-    ReaderTrainer(state, samples, {}, Budget(3), folder, device=torch.device("cpu"), workers=0).run()
+    ReaderTrainer(state, samples, {}, Schedule(steps=3), folder, device=torch.device("cpu"), workers=0).run()
     return folder / "last"
 
 

@@ -14,10 +14,11 @@ from tests.schemes import make_testland
 from training.checkpoint import TrainingState
 from training.corners.samples import Samples as CornerSamples
 from training.corners.trainer import CornerTrainer, corner_state
-from training.loop import Budget, Schedule, Trainer
+from training.loop import Trainer, learning_rate
 from training.reader.samples import Samples as ReaderSamples
 from training.reader.state import ReaderState
 from training.reader.trainer import ReaderTrainer
+from training.recipe.recipe import Schedule
 
 CPU = torch.device("cpu")
 RUSSIA = main_scheme()
@@ -27,7 +28,7 @@ AnyTrainer = Trainer[Any, Any, Any]
 def reader(out: Path) -> AnyTrainer:
     samples, later = (ReaderSamples(RUSSIA, [], [], batch=2, seed=seed) for seed in (7, 8))
     state, then = ReaderState(RUSSIA, CPU), [(0.25, later)]
-    return ReaderTrainer(state, samples, {}, Budget(4), out, then=then, device=CPU, workers=0)
+    return ReaderTrainer(state, samples, {}, Schedule(steps=4), out, then=then, device=CPU, workers=0)
 
 
 def test_later_samples_take_their_turn(tmp_path: Path) -> None:
@@ -42,7 +43,7 @@ def test_later_samples_take_their_turn(tmp_path: Path) -> None:
 
 def corners(out: Path) -> AnyTrainer:
     samples = CornerSamples([], np.zeros(0), batch=4, seed=7)
-    return CornerTrainer(corner_state(CPU), samples, {}, Budget(4), out, device=CPU, workers=0)
+    return CornerTrainer(corner_state(CPU), samples, {}, Schedule(steps=4), out, device=CPU, workers=0)
 
 
 @pytest.mark.parametrize("start", [reader, corners])
@@ -111,6 +112,5 @@ def test_parts_learn_at_their_share_of_the_rate() -> None:
 
 
 def test_schedule_rises_and_falls() -> None:
-    schedule = Schedule(peak=1.0, warmup=0.1)
-    assert schedule.rate(0.05) < schedule.rate(0.1) == pytest.approx(1.0)
-    assert schedule.rate(1.0) == pytest.approx(0.01)
+    assert learning_rate(1.0, 0.01) < learning_rate(1.0, 0.03) == pytest.approx(1.0)
+    assert learning_rate(1.0, 1.0) == pytest.approx(0.01)

@@ -18,14 +18,13 @@ from plate_nets.networks.registry import NETWORKS
 from plate_nets.recognition.geometry import normalized
 from plate_nets.recognition.rectification import RectificationSettings, straighten
 from plate_nets.types import Reading
-from training.loop import Budget
 from training.reader.samples import Samples, source_shares
 from training.reader.state import Reader, ReaderState
 from training.reader.trainer import ReaderTrainer, best_paths, ctc_loss, load_crops, save_reader
 from training.real import RealPlate, cut_outs, readable
 from training.recipe.measure import worst
 from training.recipe.prepare import prepared
-from training.recipe.recipe import DataSet, Mixture
+from training.recipe.recipe import DataSet, Mixture, Schedule
 from training.synthesis.__main__ import app as synthesis_app
 
 CPU = torch.device("cpu")
@@ -42,7 +41,7 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def trainer(out: Path, steps: int, state: ReaderState) -> ReaderTrainer:
     samples = Samples(RUSSIA, [], [], batch=4, seed=7)
-    return ReaderTrainer(state, samples, {}, Budget(steps), out, device=CPU, workers=0)
+    return ReaderTrainer(state, samples, {}, Schedule(steps=steps), out, device=CPU, workers=0)
 
 
 def test_samples_are_a_function_of_the_step() -> None:
@@ -200,7 +199,7 @@ def test_a_reader_of_another_alphabet_starts_from_russias_reader(tmp_path: Path)
     state.start_beside(WEIGHTS, "lprnet")
     before = {name: value.clone() for name, value in state.network.state_dict().items()}
     samples = Samples(latin, [], [], batch=4, seed=1, drawn=[latin, load_scheme("brazil")])
-    ReaderTrainer(state, samples, {}, Budget(2), tmp_path, device=torch.device("cpu"), workers=0).run()
+    ReaderTrainer(state, samples, {}, Schedule(steps=2), tmp_path, device=torch.device("cpu"), workers=0).run()
     after = state.network.state_dict()
     stays = {name for name in before if torch.equal(before[name], after[name])}
     assert {name for name in before if name.startswith("stn.")} <= stays, "Russia's STN serves both"

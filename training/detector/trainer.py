@@ -109,7 +109,6 @@ class Distillation(Detection):
     file = YOLO_FAST.weights.name
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         teacher = NETWORKS[YOLO.name].load(main_scheme())
         assert isinstance(teacher, YOLOv5n)
         self.teacher = teacher.fuse().to(self.device, memory_format=torch.channels_last)  # type: ignore[call-overload]

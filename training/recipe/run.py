@@ -49,12 +49,11 @@ def run(
     if (out / loop.CHECKPOINT).exists():
         loop.continue_from(state, out)
     task.examples = prepare(recipe, root, out / PREPARED)
-    budget = loop.Budget(schedule.steps, schedule.minutes)
-    if not (out / LAST).exists() or budget.progress(state) < 1:
+    if not (out / LAST).exists() or loop.progress_of(state, schedule) < 1:
         data = ", ".join(each for each, data in recipe.data.items() if data.use == "train")
         metadata = {"recipe": name, "seed": str(schedule.seed), "data": data}
-        how = {"budget": budget, "out": out, "device": device, "workers": workers, "metadata": metadata, "start": start}
-        trainer = task.trainer(state, how | {"rate": schedule.rate, "every": schedule.every})
+        how = {"out": out, "device": device, "workers": workers, "metadata": metadata, "start": start}
+        trainer = task.trainer(state, how | {"schedule": schedule})
         write_whole(note, learns.encode())  # what was refused until here may be corrected
         trainer.run()
     write_held_out(task.of_use("train"), root, out / HELD_OUT)
