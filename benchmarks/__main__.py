@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from benchmarks.callers.caller import CLIENT_CHAIN, InputKind, caller_factory
-from benchmarks.callers.pictures import FULL_HD, Picture, drawn_picture, folder_pictures
+from benchmarks.callers.pictures import FULL_HD, drawn_picture, folder_pictures
 from benchmarks.measures.against import measure_against
 from benchmarks.measures.loads import Run, grid, measure
 from benchmarks.measures.overload import measure_overload
@@ -17,10 +17,9 @@ from benchmarks.report.report import Report
 from benchmarks.server.server import MeasuredServer, measured_server
 from benchmarks.variants.contract import VARIANTS
 from plate_nets.cli import guarded
-from plate_nets.cli.options import Log, ModelRepository, Protocol, Url
+from plate_nets.cli.options import Url
 from plate_nets.common.errors import InputError, PlateError, ServerError
 from plate_nets.contract import MODELS, PLATE_RECOGNITION
-from plate_nets.triton.server import default_repository
 
 IN_PART = 1
 NOTHING = 2
@@ -30,7 +29,6 @@ WIDTH = 160
 
 def bench(
     url: Url = None,
-    protocol: Protocol = "http",
     frames: Annotated[
         Path | None, typer.Option(help="Folder of pictures to send instead of drawn ones.", file_okay=False)
     ] = None,
@@ -47,7 +45,6 @@ def bench(
     targets: Annotated[
         bool, typer.Option("--targets", help="Measure the figures that the project has targets for.")
     ] = False,
-    memory: Annotated[int, typer.Option(help="How many frames the memory test of --targets reads.", min=100)] = 2000,
     overload: Annotated[
         bool, typer.Option("--overload", help="Measure 4 times the load that the server can carry.")
     ] = False,
@@ -66,8 +63,6 @@ def bench(
     json_file: Annotated[
         Path | None, typer.Option("--json", help="Write the figures to this file.", dir_okay=False)
     ] = None,
-    model_repository: ModelRepository = None,
-    log: Log = None,
 ) -> None:
     """Measure latency, throughput, CPU and memory of a server, and what its models do under the load.
 
@@ -79,16 +74,17 @@ def bench(
     console, errors = Console(highlight=False), Console(stderr=True, highlight=False, soft_wrap=True)
     if not console.is_terminal:
         console.width = WIDTH
-    options = {"protocol": protocol, "plates": plates, "concurrency": concurrency, "rate": rate, "seconds": seconds}
+    options = {"plates": plates, "concurrency": concurrency, "rate": rate, "seconds": seconds}
     report = Report(options, json_file)
-    repository = model_repository or default_repository()
     loads = not (targets or overload or stages or networks or against)
     failure: PlateError | None = None
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     try:
         with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as progress:
             if networks:
-                _networks(report, progress, seconds)
+                from benchmarks.measures.networks import measure_networks  # late, as two below: imports torch
+
+                report.set("networks", measure_networks(seconds, progress))
             if against is not None:
                 pictures = [group[0] for group in groups] + [drawn_picture(1, FULL_HD)] * (frames is None)
                 for found in measure_against(against, pictures, callers, seconds, progress):
@@ -96,14 +92,21 @@ def bench(
             if targets or overload or stages or loads:
                 if url is None:
                     progress.console.print("no --url: running an embedded server", style="dim")
-                with measured_server(url, protocol, repository, variants=variants, log=log) as server:
+                with measured_server(url, variants=variants) as server:
                     report.set("server", server.facts())
+                    if not loads:
+                        server.need(list(MODELS))
                     if targets:
-                        _targets(report, progress, server, repository, variants, memory, seconds)
+                        from benchmarks.measures.targets import measure_targets
+
+                        measure_targets(server, report, progress, variants, seconds)
                     if overload:
-                        _overload(report, server, groups[-1], seconds)
+                        factory = caller_factory(server.url, PLATE_RECOGNITION.name, InputKind.encoded)
+                        report.set("overload", measure_overload(factory, groups[-1], seconds))
                     if stages:
-                        _stages(report, progress, server, repository, seconds)
+                        from benchmarks.measures.stages import measure_stages
+
+                        report.set("stages", measure_stages(server, seconds, progress))
                     if loads:
                         names = [PLATE_RECOGNITION.name]
                         if variants:
@@ -146,40 +149,6 @@ def _loads(report: Report, progress: Progress, server: MeasuredServer, runs: Seq
             raise ServerError(f"stopped after {len(report.values['loads'])} of {len(runs)} loads: {found['stopped']}")
     if failed:
         raise ServerError(f"{failed} requests failed; see the report")
-
-
-def _targets(
-    report: Report,
-    progress: Progress,
-    server: MeasuredServer,
-    repository: Path,
-    variants: bool,
-    frames: int,
-    seconds: float,
-) -> None:
-    from benchmarks.measures.targets import measure_targets  # late: imports torch
-
-    server.need(list(MODELS))
-    measure_targets(server, report, progress, repository, variants, frames, seconds)
-
-
-def _overload(report: Report, server: MeasuredServer, pictures: Sequence[Picture], seconds: float) -> None:
-    server.need(list(MODELS))
-    factory = caller_factory(server.url, PLATE_RECOGNITION.name, InputKind.encoded)
-    report.set("overload", measure_overload(factory, pictures, seconds).as_dict())
-
-
-def _stages(report: Report, progress: Progress, server: MeasuredServer, repository: Path, seconds: float) -> None:
-    from benchmarks.measures.stages import measure_stages  # late: imports torch
-
-    server.need(list(MODELS))
-    report.set("stages", measure_stages(server, repository, seconds, progress))
-
-
-def _networks(report: Report, progress: Progress, seconds: float) -> None:
-    from benchmarks.measures.networks import measure_networks  # late: imports torch
-
-    report.set("networks", measure_networks(seconds, progress))
 
 
 if __name__ == "__main__":

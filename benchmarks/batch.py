@@ -1,6 +1,5 @@
 """`python -m benchmarks.batch`: measures the overhead of distributing shards to workers, as ratios within one run."""
 
-import json
 import os
 import resource
 import tempfile
@@ -27,6 +26,10 @@ from plate_nets.triton.backend.quota import usable_cores
 from plate_nets.types import Frame, Plate
 
 _SLEEP = 0.02
+_WORKERS, _SHARD = 2, 50
+"""Processes side by side, and photos of a shard."""
+_LISTED = 1_000_000
+"""Empty files to list."""
 
 
 @dataclass(frozen=True)
@@ -48,27 +51,19 @@ class _Sleeper:
 
 def measure(
     photos: Annotated[Path, typer.Argument(help="Folder of photos.", exists=True, file_okay=False)],
-    workers: Annotated[int, typer.Option(help="How many processes run side by side.", min=2)] = 2,
     ray: Annotated[bool, typer.Option("--ray", help="Also compare Ray with processes.")] = False,
-    shard_size: Annotated[int, typer.Option(help="Photos per shard.", min=1)] = 50,
-    listed: Annotated[int, typer.Option(help="How many empty files to list.", min=0)] = 1_000_000,
-    json_file: Annotated[
-        Path | None, typer.Option("--json", help="Write the figures to this file.", dir_okay=False)
-    ] = None,
 ) -> None:
     """Time batches over photos against a plain loop in one process, with the same number of threads."""
-    figures: dict[str, float] = {}
 
     def found(more: Mapping[str, float]) -> None:
         for name, value in more.items():
-            figures[name] = value
             Console(highlight=False).print(f"{name:45} {value:12.3f}")
 
     with tempfile.TemporaryDirectory() as scratch:
         source = find_source(str(photos))
         cores = usable_cores()
 
-        def job(name: str, reader: ReaderSettings, size: int = shard_size) -> Job:
+        def job(name: str, reader: ReaderSettings, size: int = _SHARD) -> Job:
             return begin(source, str(photos), "", Folder(f"{scratch}/{name}"), reader, size)
 
         def pool(job: Job, processes: int) -> float:
@@ -78,24 +73,21 @@ def measure(
         count = one.manifest.photos
         loop = _loop(one)
         found({"photos": count, "loop ms a photo": 1000 * loop / count})
-        each = ReaderSettings(threads=max(1, cores // workers))
-        several = pool(job("pool", each), workers)
-        found({f"{workers} processes over a loop": several / loop})
-        found({"core hours a million photos": several / count * 1e6 * min(workers, cores) / 3600})
+        each = ReaderSettings(threads=max(1, cores // _WORKERS))
+        several = pool(job("pool", each), _WORKERS)
+        found({f"{_WORKERS} processes over a loop": several / loop})
+        found({"core hours a million photos": several / count * 1e6 * min(_WORKERS, cores) / 3600})
         found(_storage(Path(scratch, "pool")))
         if ray:
             of_ray = job("ray", each)
-            spent = _working(on_ray(of_ray, of_ray.manifest.missing(()), workers), of_ray)
+            spent = _working(on_ray(of_ray, of_ray.manifest.missing(()), _WORKERS), of_ray)
             found({"Ray over processes": spent / several})
-        found({f"{workers} processes over one, speed": pool(job("single", each), 1) / several})
+        found({f"{_WORKERS} processes over one, speed": pool(job("single", each), 1) / several})
         sleeper = SleepingReaderSettings()
         alone, eight = (pool(job(f"sleep{count}", sleeper, 10), count) for count in (1, 8))
         found({"8 readers that wait, share of linear": alone / eight / 8})
         found(_second_run(one))
-        if listed:
-            found(_listing(Path(scratch) / "many", listed, Folder(f"{scratch}/listing")))
-    if json_file:
-        json_file.write_text(json.dumps(figures, indent=2))
+        found(_listing(Path(scratch) / "many", Folder(f"{scratch}/listing")))
 
 
 def _loop(job: Job) -> float:
@@ -133,17 +125,17 @@ def _storage(out: Path) -> dict[str, float]:
     return {"kB of a photo": sizes.mean() / 1000, "bytes written a photo": written / len(sizes)}
 
 
-def _listing(folder: Path, count: int, out: Folder) -> dict[str, float]:
-    for below in range(0, count, 10_000):
+def _listing(folder: Path, out: Folder) -> dict[str, float]:
+    for below in range(0, _LISTED, 10_000):
         (folder / str(below)).mkdir(parents=True)
-        for number in range(below, min(below + 10_000, count)):
+        for number in range(below, below + 10_000):
             os.close(os.open(f"{folder}/{below}/{number}.jpg", os.O_CREAT))
     source: Source = find_source(str(folder))
     started = time.perf_counter()
     listing = write_listing(unlisted(source, out), out)
-    assert listing.photos == count
+    assert listing.photos == _LISTED
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return {"paths listed": count, "listing, s": time.perf_counter() - started, "driver's peak memory, MB": peak}
+    return {"paths listed": _LISTED, "listing, s": time.perf_counter() - started, "driver's peak memory, MB": peak}
 
 
 if __name__ == "__main__":

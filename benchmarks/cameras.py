@@ -38,8 +38,10 @@ from training.command import errors_in_one_line
 
 _FULL_HD = (1080, 1920)
 _RATE = 25.0
-_SETTLED = 3.0
-"""Seconds skipped at the beginning."""
+_SETTLED, _SECONDS = 3.0, 30.0
+"""Seconds skipped at the beginning of a measurement, and its length."""
+_RESTARTS = 10
+"""How often the RTSP server restarts; every second time it freezes instead."""
 _PROGRESSIVE = 500
 """Frames of the video that is not interlaced."""
 _ROUNDS = 5
@@ -60,10 +62,6 @@ class SlowReader:
 
 @errors_in_one_line()
 def main(
-    seconds: Annotated[float, typer.Option(help="Length of each measurement (seconds).", min=5)] = 30.0,
-    restarts: Annotated[
-        int, typer.Option(help="How often the RTSP server restarts; every second time it freezes instead.", min=1)
-    ] = 10,
     only: Annotated[
         str | None,
         typer.Option(
@@ -86,9 +84,9 @@ def main(
 
     Prints a line of JSON per measurement, and of traffic a table on standard error."""
     measures: dict[str, Callable[[Path], Iterable[dict[str, Any]]]] = {
-        "overload": lambda folder: [overload(folder, seconds)],
-        "two": lambda folder: [two_cameras(folder, seconds)],
-        "restarts": lambda folder: [lost_and_found(folder, restarts)],
+        "overload": lambda folder: [overload(folder)],
+        "two": lambda folder: [two_cameras(folder)],
+        "restarts": lambda folder: [lost_and_found(folder)],
         "traffic": lambda folder: traffic(folder, clips, peers),
         "streams": lambda folder: two_streams(folder, clips),
         "deinterlace": lambda folder: [deinterlace(folder)],
@@ -100,9 +98,9 @@ def main(
                     typer.echo(json.dumps({"measured": name, **figures}))
 
 
-def overload(folder: Path, seconds: float) -> dict[str, Any]:
+def overload(folder: Path) -> dict[str, Any]:
     """A reader at half of the camera's rate: age of the newest analysed frame, and growth of memory."""
-    clip = write_clip(folder / "small.mkv", still(round((seconds + 30) * _RATE)), fps=_RATE)
+    clip = write_clip(folder / "small.mkv", still(round((_SECONDS + 30) * _RATE)), fps=_RATE)
     # Small pictures and a small input: the pause dominates, whatever else the machine does
     reader = LocalReader(threads=1, detection=DetectionSettings(long_side=max(SMALL)))
     ages: list[float] = []
@@ -115,7 +113,7 @@ def overload(folder: Path, seconds: float) -> dict[str, Any]:
     camera = RtspCamera(clip)
     try:
         settings = CameraSettings(camera.url(), id="camera", fps=_RATE, motion_gate=False)
-        dropped = _watch(SlowReader(reader, 2 / _RATE), [settings], seconds, note)[0].dropped
+        dropped = _watch(SlowReader(reader, 2 / _RATE), [settings], note)[0].dropped
     finally:
         camera.kill()
     settled = len(memory) // 5
@@ -128,17 +126,17 @@ def overload(folder: Path, seconds: float) -> dict[str, Any]:
     }
 
 
-def two_cameras(folder: Path, seconds: float) -> dict[str, Any]:
+def two_cameras(folder: Path) -> dict[str, Any]:
     """Two 1080p cameras with traffic, read in this process on all cores: frames analysed per second, together."""
     clip = folder / "traffic.mkv"
     cars = list(passing(40, size=_FULL_HD))
-    count = round((seconds + 15) * _RATE)
+    count = round((_SECONDS + 15) * _RATE)
     write_clip(clip, itertools.islice(itertools.cycle(cars), count), fps=_RATE)
     cameras = [RtspCamera(clip) for _ in range(2)]
     try:
         settings = [CameraSettings(camera.url(), id=f"camera-{n}") for n, camera in enumerate(cameras)]
         shares: list[float] = []
-        found = _watch(LocalReader(), settings, seconds, cpu=shares)
+        found = _watch(LocalReader(), settings, cpu=shares)
     finally:
         for camera in cameras:
             camera.kill()
@@ -170,7 +168,7 @@ def deinterlace(folder: Path) -> dict[str, Any]:
     }
 
 
-def lost_and_found(folder: Path, count: int) -> dict[str, Any]:
+def lost_and_found(folder: Path) -> dict[str, Any]:
     """A server killed and frozen in turns: seconds until offline is detected, and until frames are back."""
     clip = write_clip(folder / "long.mkv", still(6000), fps=_RATE)
     camera = RtspCamera(clip)
@@ -181,7 +179,7 @@ def lost_and_found(folder: Path, count: int) -> dict[str, Any]:
     seen, back, memory = [], [], []
     try:
         _wait(capture, lambda: capture.state == "online")
-        for number in range(count):
+        for number in range(_RESTARTS):
             (camera.freeze if number % 2 else camera.kill)()
             seen.append(_wait(capture, lambda: capture.state == "offline"))
             (camera.thaw if number % 2 else camera.start)()
@@ -193,7 +191,7 @@ def lost_and_found(folder: Path, count: int) -> dict[str, Any]:
         ended = capture.join(30)
         camera.kill()
     return {
-        "restarts": count,
+        "restarts": _RESTARTS,
         "offline_seen_max_s": round(max(seen), 2),
         "frames_again_max_s": round(max(back), 2),
         "memory_growth_mb": round((memory[-1] - memory[0]) / 2**20, 1),
@@ -214,11 +212,10 @@ def _wait(capture: Capture, until: Callable[[], bool]) -> float:
 def _watch(
     reader: Reader,
     cameras: list[CameraSettings],
-    seconds: float,
     on_frame: Callable[[AnalysedFrame], None] | None = None,
     cpu: list[float] | None = None,
 ) -> list[Any]:
-    """Watch for some seconds -> the cameras' final status; ``cpu`` gets the cores that this process used."""
+    """Watch for `_SECONDS` -> the cameras' final status; ``cpu`` gets the cores that this process used."""
     with Watcher(reader, cameras, on_frame=on_frame) as watcher:
         watcher.start()
         deadline = time.monotonic() + 60
@@ -230,7 +227,7 @@ def _watch(
         events.start()
         time.sleep(_SETTLED)
         began, used = time.monotonic(), time.process_time()
-        time.sleep(seconds)
+        time.sleep(_SECONDS)
         if cpu is not None:
             cpu.append((time.process_time() - used) / (time.monotonic() - began))
         status = watcher.status()

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import psutil
 import typer
@@ -36,6 +36,8 @@ SERVICES = ("http", "grpc", "metrics", "health")
 NAME = "plates.benchmark"
 """A name resolved from a table in this process, instead of a name server."""
 ROUNDS = 3
+SECONDS = 20.0
+"""Length of each load."""
 FLEET = 3
 """Number of servers that share the cores of this machine."""
 _LONGEST = 120.0
@@ -216,10 +218,10 @@ def names(addresses: list[str]) -> Iterator[None]:
         socket.getaddrinfo = known
 
 
-def shares(servers: Sequence[Server], seconds: float) -> list[str]:
+def shares(servers: Sequence[Server]) -> list[str]:
     with Callers(both(servers)) as callers:
         before = [each.frames() for each in servers]
-        time.sleep(seconds)
+        time.sleep(SECONDS)
         own = [each.frames() - then for each, then in zip(servers, before, strict=True)]
     share = ", ".join(f"{100 * each / max(1, sum(own)):.0f} %" for each in own)
     return ["share of each of two", share, "45 to 55 %", _calls(callers)]
@@ -270,7 +272,7 @@ def joins(servers: Sequence[Server]) -> list[str]:
     return ["a new one joins a name", result, "35 s", f"{_calls(callers)}, then the first leaves"]
 
 
-def overhead(single: Server, fleet: Sequence[Server], seconds: float) -> list[str]:
+def overhead(single: Server, fleet: Sequence[Server]) -> list[str]:
     """Compare several servers that share the cores with one that has all, in turn, under the same callers.
 
     CPU time per picture, and pictures per second.
@@ -280,7 +282,7 @@ def overhead(single: Server, fleet: Sequence[Server], seconds: float) -> list[st
         for own, rows in found:
             with Callers(both(own)) as callers:
                 before, cpu, began = callers.answered, _cpu(own), time.monotonic()
-                time.sleep(seconds)
+                time.sleep(SECONDS)
                 answered = callers.answered - before
                 rows.append(((_cpu(own) - cpu) / answered, answered / (time.monotonic() - began)))
     alone, many = ([statistics.median(column) for column in zip(*rows, strict=True)] for _, rows in found)
@@ -304,13 +306,8 @@ def _calls(callers: Callers) -> str:
     return "; ".join([summary, *sorted(set(callers.faults))[:3]])
 
 
-def fleet(
-    seconds: Annotated[float, typer.Option(help="Length of each load (seconds).", min=1)] = 20.0,
-    model_repository: Annotated[Path | None, typer.Option(help="Folder with the models.", file_okay=False)] = None,
-) -> None:
+def fleet() -> None:
     """Measure several servers on this machine: 8 callers, half of them over HTTP and half over gRPC, with retries."""
-    if model_repository:
-        os.environ["PLATES_MODEL_REPOSITORY"] = str(model_repository)
     console = Console(highlight=False)
 
     def show(figure: str, measured: str, target: str, calls: str) -> None:
@@ -324,14 +321,14 @@ def fleet(
         try:
             with ThreadPoolExecutor(2) as threads:
                 list(threads.map(Server.start, pair))
-            show(*shares(pair, seconds))
+            show(*shares(pair))
             for measure in (restarts, killed, frozen, joins):
                 show(*measure(pair))
             for server in pair:  # the experiments have changed them
                 server.close()
             for server in (pair[0], *sharing):
                 server.start()
-            show(*overhead(pair[0], sharing, seconds))
+            show(*overhead(pair[0], sharing))
         finally:
             for server in (*pair, *sharing):
                 server.close()

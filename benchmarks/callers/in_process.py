@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import cv2
@@ -20,7 +19,7 @@ from plate_nets.contract import LPRNET, YOLO
 from plate_nets.countries import main_scheme
 from plate_nets.networks.registry import NETWORKS
 from plate_nets.networks.runtimes.detector import Pictures
-from plate_nets.networks.runtimes.networks import first_versions, load_converted
+from plate_nets.networks.runtimes.networks import default_repository, first_versions, load_converted
 from plate_nets.networks.runtimes.torchscript import TorchDetector, forward
 from plate_nets.recognition.corners import CornerFinder
 from plate_nets.recognition.detection import DetectionSettings, PlateDetector
@@ -48,7 +47,7 @@ _TRIALS = 25
 
 
 class InProcess(Closing):
-    """Encoded picture -> plates by the converted networks of a model repository, on all cores.
+    """Encoded picture -> plates by the converted networks of the model repository, on all cores.
 
     They run on OpenVINO, as in the server. It is a `Caller`.
 
@@ -56,10 +55,10 @@ class InProcess(Closing):
         WeightsError: a network is not converted.
     """
 
-    def __init__(self, repository: Path, threads: int) -> None:
+    def __init__(self, threads: int) -> None:
         torch.set_num_threads(threads)
         cv2.setNumThreads(threads)
-        networks = load_converted(first_versions(repository), threads=threads)
+        networks = load_converted(first_versions(default_repository()), threads=threads)
         self.detector, self.stn, self.lprnet = networks.yolo, networks.stn, networks.readers[LPRNET.name]
         self._finder = PlateFinder(PlateDetector(networks.yolo), CornerFinder(networks.corners))
         self._reader = LocalReader(networks=lambda: networks)

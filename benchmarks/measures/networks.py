@@ -2,17 +2,15 @@
 
 import statistics
 import time
-import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import torch
 from rich.progress import Progress
 from torch import Tensor
-from torch.jit._trace import TracerWarning
 
 from plate_nets.countries import main_scheme
+from plate_nets.networks.conversion.exported import quiet
 from plate_nets.networks.registry import DETECTORS, NETWORKS
 from plate_nets.networks.runtimes.networks import PACKAGE, default_repository, first_versions, network_folder
 from plate_nets.networks.runtimes.openvino import compile_model, infer
@@ -51,7 +49,7 @@ def measure_networks(seconds: float, progress: Progress) -> list[dict[str, Any]]
 def _forms(name: str, given: Tensor, threads: int) -> Iterator[tuple[str, Run]]:
     network = NETWORKS[name].load(main_scheme()).to(given.device)
     last = NETWORKS[name].load(main_scheme()).to(given.device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-    with _quiet(), torch.inference_mode():
+    with quiet(), torch.inference_mode():
         traced = torch.jit.trace(network, given, check_trace=False)  # type: ignore[no-untyped-call]
         scripted = torch.jit.script(network)
         yield "eager", network
@@ -76,7 +74,7 @@ def _on_openvino(network: torch.nn.Module, dims: tuple[int, ...], threads: int) 
     """A torch network in OpenVINO, for rows (N, *dims)."""
     import openvino  # after our package, which keeps it from reporting home
 
-    with _quiet():
+    with quiet():
         model = openvino.convert_model(network, example_input=torch.zeros(1, *dims), input=[(-1, *dims)])
     request = compile_model(model, threads, "float32").create_infer_request()
     return lambda rows: torch.from_numpy(infer(request, rows.numpy(), type(network).__name__)[0])
@@ -85,7 +83,7 @@ def _on_openvino(network: torch.nn.Module, dims: tuple[int, ...], threads: int) 
 def _compare(name: str, device: str, given: Tensor, forms: dict[str, Run], seconds: float) -> list[dict[str, Any]]:
     times: dict[str, list[float]] = {form: [] for form in forms}
     answers = {}
-    with _quiet(), torch.inference_mode():
+    with quiet(), torch.inference_mode():
         for form, run in forms.items():
             for _ in range(3):  # TorchScript optimises on its first runs
                 answers[form] = run(given).clone()
@@ -111,13 +109,3 @@ def _compare(name: str, device: str, given: Tensor, forms: dict[str, Run], secon
         }
         for form in forms
     ]
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    # TorchScript is deprecated, but Triton's libtorch backend loads it
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        warnings.simplefilter("ignore", FutureWarning)
-        warnings.simplefilter("ignore", TracerWarning)
-        yield

@@ -1,7 +1,6 @@
 """How a server behaves under more load than it can carry: goodput, and how it refuses the rest."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -17,41 +16,12 @@ SATURATING = 8
 FACTOR = 4.0
 
 
-@dataclass(frozen=True)
-class Overload:
-    """Frames per second that a server answers: at its best, and under overload."""
+def measure_overload(factory: CallerFactory, pictures: Sequence[Picture], seconds: float) -> dict[str, Any]:
+    """A closed load for the maximum, then an open one of `FACTOR` times as much, each for ``seconds`` -> JSON-ready.
 
-    maximum: float
-    offered: float
-    goodput: float
-    refused: int
-    """Requests refused by a full queue."""
-    failed: tuple[str, ...]
-    """Other errors, without repetitions."""
-    refusal_ms: tuple[float, float]
-    """Median and 95th percentile of the time until a refusal."""
-    answer_ms: tuple[float, float]
-    """The same for answers."""
-
-    @property
-    def ratio(self) -> float:
-        """Goodput under overload over the maximum."""
-        return self.goodput / self.maximum
-
-    def as_dict(self) -> dict[str, Any]:
-        """JSON-ready, with the ratio."""
-        return asdict(self) | {"ratio": self.ratio}
-
-    def __str__(self) -> str:
-        return (
-            f"maximum {self.maximum:.1f} frames/s; offered {self.offered:.1f}, answered {self.goodput:.1f} "
-            f"(ratio {self.ratio:.2f}), refused {self.refused} in {self.refusal_ms[0]:.0f} ms (p95 "
-            f"{self.refusal_ms[1]:.0f}); answers took {self.answer_ms[0]:.0f} ms (p95 {self.answer_ms[1]:.0f})"
-        )
-
-
-def measure_overload(factory: CallerFactory, pictures: Sequence[Picture], seconds: float) -> Overload:
-    """A closed load for the maximum, then an open one of `FACTOR` times as much, each for ``seconds``.
+    ``maximum``, ``offered`` and ``goodput`` are frames per second, ``ratio`` is goodput over maximum; ``refused``
+    counts what a full queue refused, ``failed`` has the other errors, each once; ``refusal_ms`` and ``answer_ms`` are
+    the median and the 95th percentile of the time until a refusal and an answer.
 
     Raises:
         ServerError: a load ended early; the message says why.
@@ -65,15 +35,17 @@ def measure_overload(factory: CallerFactory, pictures: Sequence[Picture], second
         raise ServerError(f"the overload ended early: {load.stopped}")
     faults = [(find_answer(sample.error)[0].error, sample) for sample in load.samples if sample.error is not None]
     refused = [sample.seconds * 1000 for error, sample in faults if error is ServerOverloaded]
-    return Overload(
-        maximum=maximum,
-        offered=len(load.samples) / seconds,
-        goodput=len(load.good) / load.seconds,
-        refused=len(refused),
-        failed=tuple(sorted({sample.error or "" for error, sample in faults if error is not ServerOverloaded})),
-        refusal_ms=_middle_and_tail(refused),
-        answer_ms=_middle_and_tail(load.milliseconds),
-    )
+    goodput = len(load.good) / load.seconds
+    return {
+        "maximum": maximum,
+        "offered": len(load.samples) / seconds,
+        "goodput": goodput,
+        "refused": len(refused),
+        "failed": sorted({sample.error or "" for error, sample in faults if error is not ServerOverloaded}),
+        "refusal_ms": _middle_and_tail(refused),
+        "answer_ms": _middle_and_tail(load.milliseconds),
+        "ratio": goodput / maximum,
+    }
 
 
 def _middle_and_tail(milliseconds: Sequence[float]) -> tuple[float, float]:

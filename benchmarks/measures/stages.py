@@ -4,7 +4,6 @@ import itertools
 import statistics
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from rich.progress import Progress
@@ -30,7 +29,7 @@ CALLS = {"detect": YOLO.name, "rectify": STN.name, "read": LPRNET.name}
 """The stages in which `plate_recognition` waits for a model, by the names of its metrics."""
 
 
-def measure_stages(server: MeasuredServer, repository: Path, seconds: float, progress: Progress) -> dict[str, Any]:
+def measure_stages(server: MeasuredServer, seconds: float, progress: Progress) -> dict[str, Any]:
     """The stages called in this process and the served frame, in turn -> ``title`` and ``rows``, JSON-ready.
 
     Raises:
@@ -38,7 +37,7 @@ def measure_stages(server: MeasuredServer, repository: Path, seconds: float, pro
         WeightsError: the networks are not converted here.
     """
     picture = drawn_picture(1)
-    local = InProcess(repository, thread_count(NetworkSettings(), instances=1))
+    local = InProcess(thread_count(NetworkSettings(), instances=1))
     spent: dict[str, list[float]] = {stage: [] for stage in STAGES.values()}
     seen: list[float] = []
     caller = caller_factory(server.url, PLATE_RECOGNITION.name, InputKind.encoded)()

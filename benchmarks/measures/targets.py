@@ -7,7 +7,6 @@ rounds' ratios.
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from rich.progress import Progress
@@ -25,6 +24,8 @@ from plate_nets.contract import PLATE_RECOGNITION, YOLO
 from plate_nets.triton.backend.settings import NetworkSettings, thread_count
 
 ROUNDS = 6
+FRAMES = 2000
+"""Frames that the memory test reads."""
 BARE = "bare "
 CASES = ((1, 1), (4, 1), (4, 4), (16, 4), (4, 8))
 """Plates, and concurrent requests, for which the variants are compared."""
@@ -46,9 +47,7 @@ def measure_targets(
     server: MeasuredServer,
     report: Report,
     progress: Progress,
-    repository: Path,
     variants: bool,
-    frames: int,
     seconds: float,
 ) -> None:
     """Measure everything and put ``workloads`` and ``targets`` into the report; ``seconds``: per workload, all rounds.
@@ -66,9 +65,9 @@ def measure_targets(
     if server.start_seconds is not None:
         keep(target_row("start to ready", server.start_seconds, 10.0, "all models, warm-up included", unit="s"))
     if server.processes is not None:
-        keep(*measure_memory(server, frames, progress))
+        keep(*measure_memory(server, progress))
 
-    local = InProcess(repository, thread_count(NetworkSettings(), instances=1))
+    local = InProcess(thread_count(NetworkSettings(), instances=1))
     workloads = _workloads(server, local)
     others: list[str] = []
     if variants:
@@ -124,8 +123,8 @@ def variant_ratios(rounds: Rounds, others: Sequence[str]) -> list[dict[str, Any]
     return rows
 
 
-def measure_memory(server: MeasuredServer, frames: int, progress: Progress) -> list[dict[str, Any]]:
-    """Half of the frames, then the other half, mixed and 4 at once -> rows on the server's memory after each.
+def measure_memory(server: MeasuredServer, progress: Progress) -> list[dict[str, Any]]:
+    """Half of `FRAMES`, then the other half, mixed and 4 at once -> rows on the server's memory after each.
 
     Raises:
         ServerError: the server failed.
@@ -133,20 +132,20 @@ def measure_memory(server: MeasuredServer, frames: int, progress: Progress) -> l
     assert server.processes is not None
     pictures = [drawn_picture(plates) for plates in (0, 1, 4, 16)]
     after: list[int] = []
-    for half in progress.track(range(2), description=f"memory over {frames} frames"):
+    for half in progress.track(range(2), description=f"memory over {FRAMES} frames"):
         for kind in (InputKind.encoded, InputKind.raw):
             factory = caller_factory(server.url, PLATE_RECOGNITION.name, kind)
-            load = closed_load(factory, pictures, 4, seconds=frames, frames=frames // 4)
-            if load.stopped or len(load.good) < frames // 4:
+            load = closed_load(factory, pictures, 4, seconds=FRAMES, frames=FRAMES // 4)
+            if load.stopped or len(load.good) < FRAMES // 4:
                 failed = [sample.error for sample in load.samples if sample.error]
                 raise ServerError(f"memory, half {half + 1}: {load.stopped or (failed or ['too slow'])[0]}")
         after.append(server.processes.pss())
     growth = (after[1] - after[0]) / after[0] if after[0] else 0.0
-    how = f"PSS of all its processes after {frames} frames of 0, 1, 4, 16 plates, encoded and raw, 4 at once"
+    how = f"PSS of all its processes after {FRAMES} frames of 0, 1, 4, 16 plates, encoded and raw, 4 at once"
     return [
         target_row("memory of the server", after[1] / 1e9, 1.5, how, unit="GB"),
         target_row(
-            f"its growth over the last {frames // 2}", growth * 100, 1.0, f"from {after[0] / 1e6:.0f} MB", unit="%"
+            f"its growth over the last {FRAMES // 2}", growth * 100, 1.0, f"from {after[0] / 1e6:.0f} MB", unit="%"
         ),
     ]
 

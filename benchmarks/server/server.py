@@ -5,13 +5,12 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeVar
 
 from benchmarks.server.processes import ServerProcesses, find_server
 from benchmarks.server.statistics import Statistics, by_model, stage_ms
 from benchmarks.variants.contract import MODEL_REPOSITORY, PACKAGE
-from plate_nets.client import WireProtocol, parse_url
+from plate_nets.client import parse_url
 from plate_nets.client.transports import ServerAccess, calls, open_transport
 from plate_nets.client.transports.calls import Call, is_model_ready, server_metadata, statistics
 from plate_nets.common.control_key import KEY_VARIABLE
@@ -83,15 +82,8 @@ class MeasuredServer:
 
 
 @contextmanager
-def measured_server(
-    url: str | None,
-    protocol: WireProtocol,
-    repository: Path | None,
-    *,
-    variants: bool = False,
-    log: Path | None = None,
-) -> Iterator[MeasuredServer]:
-    """The server at ``url``, or an embedded one in explicit mode with the production models.
+def measured_server(url: str | None, *, variants: bool = False) -> Iterator[MeasuredServer]:
+    """The server at ``url``, or an embedded one in explicit mode with the production models, over HTTP.
 
     ``variants``: the embedded one can also load the models of `benchmarks/model_repository/`; none is loaded yet.
 
@@ -100,22 +92,18 @@ def measured_server(
         ServerUnavailable: nothing answers at the address.
     """
     if url is not None:
-        address = parse_url(url, protocol)
+        address = parse_url(url)
         yield MeasuredServer(address.url, os.environ.get(KEY_VARIABLE, ""), find_server(str(address)), None)
         return
     server = EmbeddedTriton(
-        repository,
         model_repositories=[MODEL_REPOSITORY] if variants else [],
         packages=[PACKAGE] if variants else [],
         model_control="explicit",
         load=list(MODELS),
-        log=log,
         exit_timeout=0,
     )
     started = time.perf_counter()
     with server:
         seconds = time.perf_counter() - started
-        listens = server.http_url if protocol == "http" else server.grpc_url
-        yield MeasuredServer(
-            f"{protocol}://{listens}", server.control_key, find_server(listens), seconds, server.metrics_url
-        )
+        url = server.http_url
+        yield MeasuredServer(f"http://{url}", server.control_key, find_server(url), seconds, server.metrics_url)

@@ -21,10 +21,8 @@ UNUSED: dict[str, str] = {
     "python -m benchmarks.smallest_plate": "--plot --photos",
     "python -m training.quantize": "--scheme",
     "python -m training.synthesis": "--lines --calibration --light",
-    "python -m benchmarks": "--protocol --targets --memory --overload --stages --model-repository --log",
-    "python -m benchmarks.batch": "--workers --ray --shard-size --listed --json",
-    "python -m benchmarks.cameras": "--seconds --restarts",
-    "python -m benchmarks.fleet": "--seconds --model-repository",
+    "python -m benchmarks": "--targets --overload --stages",
+    "python -m benchmarks.batch": "--ray",
 }
 """Options that no test of their command uses. The list only gets shorter: test a new option, or leave it out."""
 
