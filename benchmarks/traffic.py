@@ -9,7 +9,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +17,10 @@ from rich.console import Console
 
 from benchmarks.measures.public_pair import PublicPair, load_pair
 from benchmarks.report.tables import Table
-from benchmarks.two_streams import Encoder
+from benchmarks.two_streams import Encoder, settings_of, told_of
 from plate_nets.cameras.analysis import AnalysedFrame
-from plate_nets.cameras.settings import CameraSettings, WatcherSettings
-from plate_nets.cameras.stay import CarSettings
 from plate_nets.cameras.watcher import Watcher
-from plate_nets.countries import MAIN_SCHEME, PlateScheme, joined, load_scheme
+from plate_nets.countries import MAIN_SCHEME, load_scheme
 from plate_nets.evaluation.clips import Clip, find_clips
 from plate_nets.evaluation.video import TimedEvent, VideoOutcome, expected_texts, judge_events
 from plate_nets.recognition.health import check_health
@@ -40,14 +37,13 @@ _STAGES = {
 }
 """The figures, and the stages of `LocalReader` in each."""
 _DECODE, _TO_BGR, _TRACKING = "decode", "to_bgr", "tracking"
-_START = datetime.fromtimestamp(0, UTC)
-"""When each clip begins, so that times are seconds of the clip, as in its truth."""
 _CLIPS, _CARS, _SEED = 2, 8, 501
 _SIZE, _RATE = (1920, 1080), 10
 _QUIET, _SETTLED = 30, 5
 """Seconds of the clip in which nothing moves, and those at its beginning that do not count: the motion gate learns."""
-_OURS, _PAIR = {True: "ours, thorough", False: "ours"}, "public pair"
-_TRUTH = ("cars", "right", "wrong")
+_THOROUGH, _OURS, _PAIR = "ours, thorough", "ours", "public pair"
+_OVER = {"thorough": _THOROUGH, "pair": _PAIR}
+_TRUTH, _BESIDE = ("cars", "right", "wrong"), ("changed", "wrong_texts")
 _BUSY = {"quiet": 0.0, "a tenth": 0.1, "constant": 1.0}
 """The share of the time in which there is traffic."""
 
@@ -63,35 +59,25 @@ def traffic(folder: Path, clips: Path | None, peers: Path | None) -> Iterator[di
             pass
     reader = LocalReader(threads=1)
     check_health(reader)  # loads the networks
-    pair, of_pair = load_pair(peers) if peers else None, _PairFigures()
+    readers: dict[str, LocalReader | PublicPair] = {_THOROUGH: reader, _OURS: reader}
+    if peers:
+        readers[_PAIR] = load_pair(peers)
     quiet = _write_quiet(folder / "quiet.mp4")
-    together = {thorough: _Figures() for thorough in _OURS}
+    together = {name: _Figures() for name in readers}
     for clip in find_clips(clips, None):
-        for thorough, of_all in together.items():
-            clocked, own = _ClockedReader(reader), _Figures()
-            reported = _watch(clip, clocked, thorough)
-            for figures in (own, of_all):
-                figures.add(clip, reported, clocked)
-            yield {"clip": clip.path.name, "reader": _OURS[thorough], **own.to_dict()}
-        if pair:
-            alone = _PairFigures()
-            began = time.process_time()
-            for _ in Watcher(pair, *_settings(clip.path, pair.schemes, thorough=True)):
-                pass
-            seconds, frames, texts = time.process_time() - began, pair.frames, pair.texts()
-            for each in (alone, of_pair):
-                each.add(clip, seconds, frames, texts)
-            yield {"clip": clip.path.name, "reader": _PAIR, **alone.to_dict()}
+        for name, each in readers.items():
+            watched = _by_pair(clip, each) if isinstance(each, PublicPair) else _watch(clip, each, name)
+            own = _Figures()
+            for figures in (own, together[name]):
+                figures.add(*watched)
+            yield {"clip": clip.path.name, "reader": name, **own.to_dict()}
     summary = [
-        {"reader": _OURS[thorough], **figures.to_dict(), **_load(_quiet_cost(quiet, reader, thorough), figures.cost)}
-        for thorough, figures in together.items()
+        {"reader": name, **figures.to_dict(), **_load(_quiet_cost(quiet, readers[name], name), figures.cost)}
+        for name, figures in together.items()
     ]
-    if pair:
-        load = _load(_quiet_cost(quiet, pair, thorough=True), of_pair.cost)
-        summary.append({"reader": _PAIR, **of_pair.to_dict(), **load})
     yield from ({"clip": "all", **each} for each in summary)
-    ratios = {"over_thorough": together[True].cost} | ({"over_pair": of_pair.cost} if pair else {})
-    yield {"clip": "all", **{name: round(together[False].cost / cost, 3) for name, cost in ratios.items()}}
+    over = {f"over_{word}": together[name].cost for word, name in _OVER.items() if name in together}
+    yield {"clip": "all", **{ratio: round(together[_OURS].cost / cost, 3) for ratio, cost in over.items()}}
     _table(summary).print(Console(stderr=True, width=100))
 
 
@@ -113,10 +99,10 @@ def _write_quiet(path: Path) -> Path:
     return path
 
 
-def _quiet_cost(clip: Path, reader: LocalReader | PublicPair, thorough: bool) -> float:
+def _quiet_cost(clip: Path, reader: LocalReader | PublicPair, name: str) -> float:
     """CPU seconds a second of a clip in which nothing moves. Only the public pair reads each frame."""
-    camera, settings = _settings(clip, reader.schemes, thorough)
-    camera = replace(camera, motion_gate=not isinstance(reader, PublicPair))
+    camera, settings = settings_of(clip, reader.schemes, name != _OURS)
+    camera = replace(camera, motion_gate=name != _PAIR)
     clock: list[float] = []
     for _ in Watcher(reader, camera, settings, on_frame=lambda frame: clock.append(time.process_time())):
         pass
@@ -134,8 +120,9 @@ def _load(quiet: float, frame: float) -> dict[str, dict[str, float]]:
     }
 
 
-def _watch(clip: Clip, reader: "_ClockedReader", thorough: bool) -> list[TimedEvent]:
-    """Watch a clip -> its events. OpenVINO needs one thread, which is then the camera's own."""
+def _watch(clip: Clip, local: LocalReader, name: str) -> "_Watched":
+    """Watch a clip. OpenVINO needs one thread, which is then the camera's own."""
+    reader, outcome = _ClockedReader(local), VideoOutcome()
     reported: list[TimedEvent] = []
     last = 0.0
 
@@ -146,58 +133,41 @@ def _watch(clip: Clip, reader: "_ClockedReader", thorough: bool) -> list[TimedEv
         reported.extend(TimedEvent(event, last) for event in frame.events)
 
     began = time.process_time()
-    events = list(Watcher(reader, *_settings(clip.path, reader.schemes, thorough), on_frame=note))
+    camera, settings = settings_of(clip.path, reader.schemes, name == _THOROUGH)
+    events = list(Watcher(reader, camera, settings, on_frame=note))
     reader.seconds[_DECODE] = time.process_time() - began - sum(reader.seconds.values())
-    return reported + [TimedEvent(event, last) for event in events[len(reported) :]]
+    judge_events(clip, reported + [TimedEvent(event, last) for event in events[len(reported) :]], outcome)
+    return reader.frames, reader.seconds, {**told_of(outcome), **{each: getattr(outcome, each) for each in _BESIDE}}
 
 
-def _settings(clip: Path, schemes: Sequence[PlateScheme], thorough: bool) -> tuple[CameraSettings, WatcherSettings]:
-    settings = WatcherSettings(CarSettings(unread=True), scheme=joined(schemes), thorough=thorough)
-    return CameraSettings(str(clip), start=_START), settings
+def _by_pair(clip: Clip, pair: PublicPair) -> "_Watched":
+    """As `_watch`, with a pair that tells texts instead of events."""
+    began = time.process_time()
+    for _ in Watcher(pair, *settings_of(clip.path, pair.schemes, thorough=True)):
+        pass
+    seconds, frames, texts = time.process_time() - began, pair.frames, pair.texts()
+    expected = expected_texts(clip).keys()
+    known = clip.texts | {plate.text for frame in clip.truth for plate in frame.plates}
+    wrong = [f"{clip.path.name}: {text}" for text in texts if text not in known]
+    cars = {"cars": len(expected), "right": len(expected & set(texts)), "wrong": len(wrong), "wrong_texts": wrong}
+    return frames, {"all": seconds}, cars
 
 
-class _PairFigures:
-    def __init__(self) -> None:
-        self.seconds, self.frames, self.cars, self.right = 0.0, 0, 0, 0
-        self.wrong_texts: list[str] = []
-
-    def add(self, clip: Clip, seconds: float, frames: int, texts: Sequence[str]) -> None:
-        expected = expected_texts(clip).keys()
-        known = clip.texts | {plate.text for frame in clip.truth for plate in frame.plates}
-        self.seconds += seconds
-        self.frames += frames
-        self.cars += len(expected)
-        self.right += len(expected & set(texts))
-        self.wrong_texts += [f"{clip.path.name}: {text}" for text in texts if text not in known]
-
-    @property
-    def cost(self) -> float:
-        """CPU seconds a frame."""
-        return self.seconds / max(1, self.frames)
-
-    def to_dict(self) -> dict[str, Any]:
-        """As `_Figures.to_dict`."""
-        return {
-            "frames": self.frames,
-            "ms_a_frame": {"all": round(1000 * self.cost, 2)},
-            "cars": self.cars,
-            "right": self.right,
-            "wrong": len(self.wrong_texts),
-            "wrong_texts": self.wrong_texts,
-        }
+_Watched = tuple[int, Mapping[str, float], Mapping[str, Any]]
+"""Of a clip: its frames, the CPU seconds of each stage, and counts of cars and lists of texts by their names."""
 
 
 class _Figures:
     def __init__(self) -> None:
         self.frames = 0
         self.seconds: defaultdict[str, float] = defaultdict(float)
-        self.outcome = VideoOutcome()
+        self.cars: dict[str, Any] = {}
 
-    def add(self, clip: Clip, reported: Sequence[TimedEvent], reader: "_ClockedReader") -> None:
-        self.frames += reader.frames
-        for name, seconds in reader.seconds.items():
-            self.seconds[name] += seconds
-        judge_events(clip, reported, self.outcome)
+    def add(self, frames: int, seconds: Mapping[str, float], cars: Mapping[str, Any]) -> None:
+        self.frames += frames
+        for name, each in seconds.items():
+            self.seconds[name] += each
+        self.cars = {name: self.cars[name] + each if name in self.cars else each for name, each in cars.items()}
 
     @property
     def cost(self) -> float:
@@ -205,18 +175,10 @@ class _Figures:
         return sum(self.seconds.values()) / max(1, self.frames)
 
     def to_dict(self) -> dict[str, Any]:
-        """Milliseconds of CPU time a frame by stage, and cars by what their events are, JSON-ready."""
+        """Milliseconds of CPU time a frame by stage, and cars by what is told of them, JSON-ready."""
         times = {name: seconds / max(1, self.frames) for name, seconds in self.seconds.items()}
-        cars = self.outcome
-        return {
-            "frames": self.frames,
-            "ms_a_frame": {name: round(1000 * value, 2) for name, value in {**times, "all": self.cost}.items()},
-            "cars": cars.cars,
-            "right": cars.exact,
-            "wrong": cars.wrong,
-            "changed": cars.changed,
-            "wrong_texts": cars.wrong_texts,
-        }
+        milliseconds = {name: round(1000 * value, 2) for name, value in {**times, "all": self.cost}.items()}
+        return {"frames": self.frames, "ms_a_frame": milliseconds, **self.cars}
 
 
 class _ClockedReader:

@@ -3,7 +3,7 @@ right."""
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -19,7 +19,7 @@ from av.video.stream import VideoStream
 from plate_nets.cameras.settings import LIVE_FPS, CameraSettings, WatcherSettings
 from plate_nets.cameras.stay import CarSettings
 from plate_nets.cameras.watcher import Watcher
-from plate_nets.countries import MAIN_SCHEME, joined, load_scheme
+from plate_nets.countries import MAIN_SCHEME, PlateScheme, joined, load_scheme
 from plate_nets.evaluation.clips import Clip, find_clips
 from plate_nets.evaluation.video import TimedEvent, VideoOutcome, judge_events
 from plate_nets.recognition.health import check_health
@@ -38,6 +38,7 @@ _ROUNDS = 2
 _BESIDE = "small"
 """The folder with the small streams, beside the large ones of the same names."""
 _START = datetime.fromtimestamp(0, UTC)
+"""When each clip begins, so that times are seconds of the clip, as in its truth."""
 
 
 def two_streams(folder: Path, clips: Path | None) -> Iterator[dict[str, Any]]:
@@ -67,9 +68,7 @@ def two_streams(folder: Path, clips: Path | None) -> Iterator[dict[str, Any]]:
                 "streams": 2 if detect else 1,
                 "thorough": thorough,
                 "cpu_s": round(cost, 2),
-                "cars": outcome.cars,
-                "right": outcome.exact,
-                "wrong": outcome.wrong,
+                **told_of(outcome),
             }
         thorough_one, one, two = least.values()
         ratios = {"over_one_stream": round(two / one, 3), "over_thorough": round(two / thorough_one, 3)}
@@ -95,10 +94,20 @@ def write_streams(folder: Path) -> None:
 
 
 def _watch(clip: Clip, reader: LocalReader, small: Path | None, thorough: bool) -> list[TimedEvent]:
-    camera = CameraSettings(str(clip.path), start=_START, fps=LIVE_FPS)
-    settings = WatcherSettings(CarSettings(unread=True), scheme=joined(reader.schemes), thorough=thorough)
-    events = Watcher(reader, replace(camera, detect=None if small is None else str(small)), settings)
-    return [TimedEvent(event, event.last_seen.timestamp()) for event in events]
+    camera, settings = settings_of(clip.path, reader.schemes, thorough)
+    camera = replace(camera, fps=LIVE_FPS, detect=None if small is None else str(small))
+    return [TimedEvent(event, event.last_seen.timestamp()) for event in Watcher(reader, camera, settings)]
+
+
+def settings_of(clip: Path, schemes: Sequence[PlateScheme], thorough: bool) -> tuple[CameraSettings, WatcherSettings]:
+    """How a clip is watched whose events are judged."""
+    settings = WatcherSettings(CarSettings(unread=True), scheme=joined(schemes), thorough=thorough)
+    return CameraSettings(str(clip), start=_START), settings
+
+
+def told_of(outcome: VideoOutcome) -> dict[str, int]:
+    """The readable cars of clips, those with an event of their text, and the wrong events."""
+    return {"cars": outcome.cars, "right": outcome.exact, "wrong": outcome.wrong}
 
 
 class Encoder(ExitStack):
