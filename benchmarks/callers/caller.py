@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from dataclasses import replace
 from enum import StrEnum
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
-from benchmarks.callers.client_chain import ClientChain
+from benchmarks.callers.client_chain import TIMEOUT, ClientChain
 from benchmarks.callers.pictures import Picture
 from plate_nets.client import PlateClient, parse_url
 from plate_nets.client.transports import ServerAccess, open_transport
@@ -41,9 +41,7 @@ CallerFactory = Callable[[], Caller]
 """Creates a caller for one thread."""
 
 
-def caller_factory(
-    url: str, variant: str, kind: InputKind, control_key: str = "", timeout: float = 30.0
-) -> CallerFactory:
+def caller_factory(url: str, variant: str, kind: InputKind, control_key: str = "") -> CallerFactory:
     """A factory for a variant of the server at ``url`` (the name of its model or `CLIENT_CHAIN`) and a kind of input.
 
     ``control_key`` opens the server's endpoints for shared memory.
@@ -54,32 +52,24 @@ def caller_factory(
     if kind is InputKind.shm:
         if variant != PLATE_RECOGNITION.name:
             raise InputError(f"--input shm: only {PLATE_RECOGNITION.name} takes it, not {variant}")
-        return lambda: _Reader(
-            PlateClient(url, timeout=timeout, retries=0, shared_memory=True, control_key=control_key), raw=True
-        )
+        options: dict[str, Any] = {"retries": 0, "shared_memory": True, "control_key": control_key}
+        return lambda: _Reader(PlateClient(url, timeout=TIMEOUT, **options), raw=True)
     if variant == CLIENT_CHAIN:
-        return lambda: _Reader(ClientChain(url, timeout), raw=kind is InputKind.raw)
+        return lambda: _Reader(ClientChain(url), raw=kind is InputKind.raw)
     model = YOLO if variant == YOLO.name else replace(PLATE_RECOGNITION, name=variant, outputs=PLATES)
-    return lambda: _Model(url, model, _raw if kind is InputKind.raw else _encoded, timeout)
-
-
-def _raw(picture: Picture) -> Input:
-    return Input(_RAW, picture.frame)
-
-
-def _encoded(picture: Picture) -> Input:
-    return Input(_ENCODED, np.frombuffer(picture.encoded, np.uint8))
+    return lambda: _Model(url, model, kind is InputKind.raw)
 
 
 class _Model:
-    def __init__(self, url: str, spec: ModelSpec, make_input: Callable[[Picture], Input], timeout: float) -> None:
+    def __init__(self, url: str, spec: ModelSpec, raw: bool) -> None:
         self._transport = open_transport(ServerAccess(parse_url(url)))
         self._spec = spec
-        self._make_input = make_input
-        self._timeout = timeout
+        self._raw = raw
 
     def __call__(self, picture: Picture) -> int:
-        found = self._transport.send(infer(self._spec, self._make_input(picture)), self._timeout)
+        encoded = np.frombuffer(picture.encoded, np.uint8)
+        sent = Input(_RAW, picture.frame) if self._raw else Input(_ENCODED, encoded)
+        found = self._transport.send(infer(self._spec, sent), TIMEOUT)
         return len(found[self._spec.outputs[-1].name])
 
     def close(self) -> None:

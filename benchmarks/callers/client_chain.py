@@ -20,6 +20,9 @@ from plate_nets.recognition.stages import Stages
 from plate_nets.recognition.vehicles import rows_of
 from plate_nets.types import Boxes, Crops, Frame, Plate, PlateCrops, Scores, VehicleRows
 
+TIMEOUT = 30.0
+"""Seconds for each call of a caller."""
+
 
 class ClientChain(Closing):
     """The same pipeline as `plate_recognition`, chained by the client; crops and logits cross the network.
@@ -28,7 +31,7 @@ class ClientChain(Closing):
         url: as for `PlateClient`.
     """
 
-    def __init__(self, url: str, timeout: float = 30.0, decoding: DecodingSettings = DecodingSettings()) -> None:
+    def __init__(self, url: str, timeout: float = TIMEOUT, decoding: DecodingSettings = DecodingSettings()) -> None:
         self._transport = open_transport(ServerAccess(parse_url(url)))
         self._timeout = timeout
         self._reader: PlateReader[Frame | bytes, Crops] = PlateReader(
