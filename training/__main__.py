@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from training import loop
 from training.command import errors_in_one_line
 from training.recipe.load import load_recipe
 from training.recipe.run import WEIGHTS, run
@@ -23,8 +22,8 @@ def main(
     beside: Annotated[
         list[Path], typer.Option(help="Folder of another run, such as one with another seed, to compare. Repeatable.")
     ] = [],  # noqa: B006
-    threads: loop.Threads = 1,
-    workers: loop.Workers = 1,
+    threads: Annotated[int, typer.Option(min=1, help="CPU threads of the network.")] = 1,
+    workers: Annotated[int, typer.Option(min=0, help="How many processes make the samples.")] = 1,
 ) -> None:
     """Prepare data, train, calibrate, quantize, check and report; OUT/weights is ready for `training.publish`."""
     found = run(Path(recipe).stem, load_recipe(recipe, settings), data, out, threads, workers, beside)

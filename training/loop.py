@@ -7,11 +7,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import cv2
 import torch
-import typer
 from rich.logging import RichHandler
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from torch import Tensor
@@ -203,17 +202,6 @@ def prepare(out: Path, threads: int, seed: int) -> torch.device:
 def mixed_precision(device: torch.device) -> torch.autocast:
     """bfloat16 if the device computes in it; emulated by a processor, it takes 3.5 times as long as float32."""
     return torch.autocast(device.type, torch.bfloat16, enabled=device.type != "cpu" or has_bfloat16())
-
-
-Threads = Annotated[int, typer.Option(min=1, help="CPU threads of the network.")]
-Workers = Annotated[int, typer.Option(min=0, help="How many processes make the samples.")]
-"""Options of the machine."""
-
-
-def continue_from(state: TrainingState[Any], out: Path) -> None:
-    """Take over the checkpoint that a training left in its folder."""
-    state.load(out / CHECKPOINT)
-    logging.info("continuing at step %d", state.step)
 
 
 def _one_thread(_: int) -> None:

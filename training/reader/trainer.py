@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,8 @@ from torch.nn import functional
 from plate_nets.contract import reader_network
 from plate_nets.countries import PlateScheme
 from plate_nets.networks.checkpoint import save_weights
+from plate_nets.networks.runtimes.torchscript import forward
+from plate_nets.recognition.ctc import best_path, log_softmax
 from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, STEPS, Crops
 from training.loop import Trainer, mixed_precision
 from training.reader.samples import Batch
@@ -79,20 +82,9 @@ def load_crops(scheme: PlateScheme, examples: Iterable[Example]) -> LabelledCrop
     return LabelledCrops(np.concatenate(crops), texts)
 
 
-def best_paths(logits: torch.Tensor, scheme: PlateScheme) -> list[str]:
-    """CTC logits (N, C, 18) -> the texts of the best paths: repeats merged, blanks dropped."""
-    return [
-        "".join(scheme.alphabet[symbol] for symbol in torch.unique_consecutive(path).tolist() if symbol != scheme.blank)
-        for path in logits.argmax(1)
-    ]
-
-
-@torch.inference_mode()
 def exact_share(reader: nn.Module, labelled: LabelledCrops, scheme: PlateScheme, device: torch.device) -> float:
     """The share of plates whose best path is exactly the label, 0..1."""
-    right = 0
-    for start in range(0, len(labelled.texts), 64):
-        crops = torch.from_numpy(labelled.crops[start : start + 64]).to(device, memory_format=torch.channels_last)
-        texts = best_paths(reader(crops).float().cpu(), scheme)
-        right += sum(a == b for a, b in zip(texts, labelled.texts[start : start + 64], strict=True))
+    chunks = (labelled.crops[start : start + 64] for start in range(0, len(labelled.texts), 64))
+    paths = chain.from_iterable(log_softmax(forward(reader, chunk, device)) for chunk in chunks)
+    right = sum(best_path(path, scheme).text == text for path, text in zip(paths, labelled.texts, strict=True))
     return right / max(len(labelled.texts), 1)

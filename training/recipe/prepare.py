@@ -29,7 +29,6 @@ from plate_nets.evaluation.dataset import (
     REQUIRED,
     Label,
     csv_rows,
-    labels_of,
     load_dataset,
     parse_box,
     read_photo,
@@ -42,7 +41,7 @@ from plate_nets.recognition.quads import Quad
 from plate_nets.recognition.rectification import quad_boxes
 from plate_nets.types import CORNER_COLUMNS, Frame
 from training.real import SAME, Example, most_lines, one_each, readable
-from training.recipe.recipe import DRAWN, AnyRecipe, DataSet, ReaderRecipe, Recipe, drawings
+from training.recipe.recipe import DRAWN, AnyRecipe, DataSet, Recipe, drawings
 from training.synthesis.test_set import write_test_set
 
 Examples = Mapping[str, Sequence[Example]]
@@ -73,20 +72,13 @@ def prepare(recipe: AnyRecipe, root: Path, out: Path) -> dict[str, list[Example]
     scheme = load_scheme(recipe.scheme if recipe.network == "reader" else LATIN)
     found = {name: prepared(scheme, root / name, each, out) for name, each in recipe.data.items()}
     if recipe.network == "reader" and recipe.calibration and recipe.calibration.drawn:
-        folder = folder_of(DRAWN, recipe, root, out)
-        _draw(recipe, recipe.calibration.drawn, folder)
+        folder, count = folder_of(DRAWN, recipe, root, out), recipe.calibration.drawn
+        if not folder.exists():
+            with whole_folder(folder) as fresh:
+                for _ in track(write_test_set(list(drawings(recipe)), fresh, count, _DRAWN_SEED), DRAWN, total=count):
+                    pass
         found[DRAWN] = prepared(scheme, folder, DataSet(use="check"), out)
     return found
-
-
-def check_data(recipe: AnyRecipe, root: Path) -> None:
-    """Refuse a data set that is missing.
-
-    Raises:
-        DatasetError: it is.
-    """
-    for name in recipe.data:
-        labels_of(root / name)
 
 
 def folder_of(name: str, recipe: AnyRecipe, root: Path, out: Path) -> Path:
@@ -166,13 +158,9 @@ def located(photo: Frame, plates: Sequence[Example], reader: LocalReader, tight:
         quads.append(points.reshape(4, 2) - np.float32(pad) if plate.label.quad is None else plate.label.quad)
     for row in one_each([each.label for each in plates], quad_boxes(np.stack(quads))):
         plate, quad = plates[row], quads[row]
-        drop = tight and plate.label.quad is None and _overlap(plate.label, quad) <= SAME
+        filled = iou(boxes_of([plate.label]), quad_boxes(quad[None]))[0, 0] > SAME
+        drop = tight and plate.label.quad is None and not filled
         yield replace(plate, label=replace(plate.label, quad=None if drop else quad))
-
-
-def _overlap(label: Label, quad: Quad) -> float:
-    """That of a label's box and the box around corners (IoU)."""
-    return float(iou(boxes_of([label]), quad_boxes(quad[None]))[0, 0])
 
 
 def taught(photo: Frame, plates: Sequence[Example], reader: LocalReader, teacher: OtherReader) -> Iterator[Example]:
@@ -194,14 +182,6 @@ def taught(photo: Frame, plates: Sequence[Example], reader: LocalReader, teacher
             unknown = (quad_boxes(quad[None])[0] == boxes_of([plate.label])[0]).all()
             label = replace(plate.label, text=text, quad=None if unknown else quad)
             yield replace(plate, label=label, country=country if probability >= _SURE else "")
-
-
-def _draw(recipe: ReaderRecipe, count: int, folder: Path) -> None:
-    """Write a labelled folder of drawn plates, in full or not at all."""
-    if not folder.exists():
-        with whole_folder(folder) as fresh:
-            for _ in track(write_test_set(list(drawings(recipe)), fresh, count, _DRAWN_SEED), DRAWN, total=count):
-                pass
 
 
 def _write(table: Path, folder: Path, examples: Iterable[Example]) -> None:

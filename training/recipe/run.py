@@ -14,9 +14,10 @@ from pathlib import Path
 from plate_nets.common.atomic_files import write_whole
 from plate_nets.common.errors import InputError
 from plate_nets.common.intake.files import read_text
+from plate_nets.evaluation.dataset import labels_of
 from training import loop
 from training.recipe.networks import TASKS
-from training.recipe.prepare import PREPARED, check_data, marks_of, prepare, write_held_out
+from training.recipe.prepare import PREPARED, marks_of, prepare, write_held_out
 from training.recipe.recipe import AnyRecipe
 from training.recipe.report import Findings, read_figures, write_report
 
@@ -37,7 +38,8 @@ def run(
         PlateError: the recipe, its data or its starting weights cannot be used.
         OSError: the disk is full; the same command goes on once there is room.
     """
-    check_data(recipe, root)
+    for each in recipe.data:
+        labels_of(root / each)  # refuses a data set that is missing
     schedule, others = recipe.schedule, [read_figures(each) for each in beside]
     device = loop.prepare(out, threads, schedule.seed)
     note, learns = out / "recipe.json", recipe.model_dump_json(indent=1, exclude=_LATER) + marks_of(recipe, root)
@@ -47,7 +49,8 @@ def run(
     share = recipe.averaging.start if task.start else 0.0
     start = (copy.deepcopy(state.average.state_dict()), share) if share else None
     if (out / loop.CHECKPOINT).exists():
-        loop.continue_from(state, out)
+        state.load(out / loop.CHECKPOINT)
+        logging.info("continuing at step %d", state.step)
     task.examples = prepare(recipe, root, out / PREPARED)
     if not (out / LAST).exists() or loop.progress_of(state, schedule) < 1:
         data = ", ".join(each for each, data in recipe.data.items() if data.use == "train")
