@@ -15,10 +15,11 @@ from plate_nets.contract import SCRIPTS
 from plate_nets.countries import PlateScheme
 from plate_nets.countries.designs import CLASSES, DESIGNS, GROUNDS, UNKNOWN, design_of, ground_of
 from plate_nets.recognition.geometry import normalized
+from plate_nets.recognition.quads import Quad
 from plate_nets.types import Crops, Frame
 from training.real import Example, RealPlate, cut_outs
 from training.synthesis import drawn_layout, photograph_drawn, plates, texts
-from training.synthesis.camera import Corners, without_colour
+from training.synthesis.camera import without_colour
 from training.synthesis.crops import HEIGHTS, Sight, draw_height, negative, without_first_sign
 from training.synthesis.layouts import grounds, varied
 from training.synthesis.layouts.layout import PlateLayout
@@ -57,7 +58,7 @@ class Drawing(NamedTuple):
     class of its ground."""
 
     picture: Frame
-    corners: Corners
+    corners: Quad
     lines: int
     ground: int
 

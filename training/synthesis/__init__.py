@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from plate_nets.countries import PlateScheme
+from plate_nets.recognition.quads import Quad
 from plate_nets.types import Frame
-from training.synthesis import camera, crops, perspective, plates, surroundings, texts
+from training.synthesis import crops, perspective, plates, surroundings, texts
 from training.synthesis.crops import Sight
 from training.synthesis.layouts.layout import HEIGHT, WIDTH, PlateLayout
 
@@ -56,7 +57,7 @@ def synthesize(
 
 
 def photograph_drawn(
-    picture: Frame, corners: camera.Corners, height: float, rng: np.random.Generator, sight: Sight, lines: int
+    picture: Frame, corners: Quad, height: float, rng: np.random.Generator, sight: Sight, lines: int
 ) -> Frame:
     """A drawn plate of ``lines`` lines from the front, about ``height`` px high in the photo -> (24, 94, 3) BGR."""
     largest = perspective.LARGEST_BOX if sight == "boxed" else _LARGEST_BOX
@@ -71,7 +72,7 @@ def drawn_plate(
     rng: np.random.Generator,
     shown: str = "",
     inverted: bool = False,
-) -> tuple[Frame, camera.Corners]:
+) -> tuple[Frame, Quad]:
     """A plate with its surroundings from the front, drawn finely enough for ``height`` px, and its corners (4, 2).
 
     ``shown``: what stands on it instead of ``text``, with as many symbols. ``inverted``: as a negative.
@@ -80,9 +81,7 @@ def drawn_plate(
     return crops.negative(picture, rng) if inverted else picture, corners
 
 
-def drawn_layout(
-    layout: PlateLayout, text: str, height: float, rng: np.random.Generator
-) -> tuple[Frame, camera.Corners]:
+def drawn_layout(layout: PlateLayout, text: str, height: float, rng: np.random.Generator) -> tuple[Frame, Quad]:
     """As `drawn_plate`, in a layout that has a slot for each character."""
     needed = height * 1.15 / layout.height
     scale = next((value for value in _SCALES if value >= needed), _SCALES[-1])
@@ -90,8 +89,8 @@ def drawn_layout(
 
 
 def placed(
-    corners: camera.Corners, height: float, rng: np.random.Generator, largest_box: float = perspective.LARGEST_BOX
-) -> camera.Corners:
+    corners: Quad, height: float, rng: np.random.Generator, largest_box: float = perspective.LARGEST_BOX
+) -> Quad:
     """Place a plate seen from the front, with ``corners`` (4, 2), in a photo: (4, 2) around (0, 0).
 
     It is about ``height`` px high there. The perspective is that of one-line plates in the same plane.

@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plate_nets.evaluation.coding import code_jpeg, reduced
+from plate_nets.recognition.quads import Quad
 from plate_nets.types import Frame
 from training.synthesis.coding import code_h264, moved
 
-Corners = NDArray[np.float32]
-"""Corner points (4, 2), clockwise from the plate's top left, px."""
 Light = NDArray[np.float32]
 """A picture in progress: (H, W, 3), BGR, 0..255 and beyond."""
 
@@ -40,18 +39,18 @@ _GRAIN = np.random.default_rng(0).standard_normal((384, 768, 3), dtype=np.float3
 """Noise to cut windows from: drawing it anew for each photo took a tenth of the time."""
 
 
-def edge_height(corners: Corners) -> float:
+def edge_height(corners: Quad) -> float:
     """Mean length of the left and the right edge, px."""
     return float(np.hypot(*(corners[3] - corners[0])) + np.hypot(*(corners[2] - corners[1]))) / 2
 
 
-def centred(corners: Corners, height: float) -> Corners:
+def centred(corners: Quad, height: float) -> Quad:
     """Corners (4, 2) around (0, 0), at the scale at which the plate is ``height`` px high."""
     scale = np.float32(height / max(edge_height(corners), 1e-3))
     return np.asarray((corners - corners.mean(axis=0)) * scale, np.float32)
 
 
-def turned(corners: Corners, angle: float) -> Corners:
+def turned(corners: Quad, angle: float) -> Quad:
     """Corners (4, 2) turned about (0, 0) by an angle, radians, clockwise."""
     turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]], np.float32)
     return np.asarray(corners @ turn, np.float32)
@@ -59,8 +58,8 @@ def turned(corners: Corners, angle: float) -> Corners:
 
 def take_photo(
     picture: Frame,
-    corners: Corners,
-    target: Corners,
+    corners: Quad,
+    target: Quad,
     size: tuple[int, int],
     rng: np.random.Generator,
     severity: float = 1.0,
@@ -73,7 +72,7 @@ def take_photo(
     return spoil(_project(picture, corners, target, size), target, rng, severity, lines)
 
 
-def spoil(picture: Frame, target: Corners, rng: np.random.Generator, severity: float = 1.0, lines: int = 1) -> Frame:
+def spoil(picture: Frame, target: Quad, rng: np.random.Generator, severity: float = 1.0, lines: int = 1) -> Frame:
     """A picture in which the corners of the plate to be recognised lie at ``target`` -> as a camera shows it."""
     height, light = edge_height(target) / lines, picture.astype(np.float32)
     least = min(_contrast(light, target), _LEAST_DEVIATION * (2.2 - 1.2 * min(severity, 1.0)))
@@ -90,7 +89,7 @@ def spoil(picture: Frame, target: Corners, rng: np.random.Generator, severity: f
     return photo
 
 
-def _project(picture: Frame, corners: Corners, target: Corners, size: tuple[int, int]) -> Frame:
+def _project(picture: Frame, corners: Quad, target: Quad, size: tuple[int, int]) -> Frame:
     """The picture seen so that ``corners`` fall on ``target``; first reduced if it is much finer."""
     ratio = edge_height(corners) / edge_height(target)
     if ratio > 1.6:
@@ -151,7 +150,7 @@ def _light(light: Light, strength: float, severity: float, rng: np.random.Genera
     return np.asarray(light, np.float32)
 
 
-def _with_contrast(light: Light, target: Corners, least_contrast: float) -> Light:
+def _with_contrast(light: Light, target: Quad, least_contrast: float) -> Light:
     """Brighten the light if the plate would vanish in the dark: a camera exposes for what it looks at."""
     deviation = _contrast(light, target)
     if deviation >= least_contrast:
@@ -161,7 +160,7 @@ def _with_contrast(light: Light, target: Corners, least_contrast: float) -> Ligh
     return np.asarray((light - mean) * np.float32(gain) + np.float32(min(max(mean, 25.0), 200.0)), np.float32)
 
 
-def _contrast(light: Light, target: Corners) -> float:
+def _contrast(light: Light, target: Quad) -> float:
     """Standard deviation of the green channel across a plate's middle, without slow changes."""
     x0, y0 = np.maximum(target.min(axis=0), 0).astype(int)
     x1, y1 = np.maximum(target.max(axis=0), 1).astype(int)

@@ -10,8 +10,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from plate_nets.recognition.quads import Quad
 from plate_nets.types import Frame
-from training.synthesis.drawing import Mask, Pinhole, Quad, blend, fill, paste, rounded
+from training.synthesis.drawing import Mask, Pinhole, blend, fill, paste, rounded
 
 PLATE_WIDTH, PLATE_HEIGHT = 0.52, 0.112
 _LOW = 0.2

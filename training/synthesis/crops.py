@@ -8,10 +8,10 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.recognition.quads import quad_size
+from plate_nets.recognition.quads import Quad, quad_size
 from plate_nets.recognition.rectification import RectificationSettings, straighten, widen
 from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, Frame
-from training.synthesis.camera import Corners, centred, edge_height, smear, soften, take_photo, turned
+from training.synthesis.camera import centred, edge_height, smear, soften, take_photo, turned
 from training.synthesis.drawing import blend
 
 Sight = Literal["boxed", "near", "far", "moving"]
@@ -42,7 +42,7 @@ def draw_height(rng: np.random.Generator, sight: Sight = "near", severity: float
 
 def photograph(
     picture: Frame,
-    corners: Corners,
+    corners: Quad,
     rng: np.random.Generator,
     severity: float = 1.0,
     sight: Sight = "boxed",
@@ -73,8 +73,8 @@ def photograph(
 
 def shoot(
     picture: Frame,
-    corners: Corners,
-    target: Corners,
+    corners: Quad,
+    target: Quad,
     rng: np.random.Generator,
     severity: float = 1.0,
     sight: Sight = "boxed",
@@ -110,7 +110,7 @@ def shoot(
     return straighten(photo, found - low, lines, margins, how)
 
 
-def stray(corners: Corners, rng: np.random.Generator, times: float = 1.0) -> Corners:
+def stray(corners: Quad, rng: np.random.Generator, times: float = 1.0) -> Quad:
     """Corners (4, 2) as CornerNet finds them: off by about 0.06 of the height, one in twenty by 0.15 and more.
 
     The plate's ends are off most, along the plate. ``times``: a factor for all errors.
@@ -135,7 +135,7 @@ def negative(picture: Frame, rng: np.random.Generator) -> Frame:
     return np.asarray(np.clip(light * rng.uniform(0.6, 1.0) + rng.uniform(0, 40), 0, 255), np.uint8)
 
 
-def without_first_sign(picture: Frame, corners: Corners, rng: np.random.Generator) -> tuple[Frame, Corners]:
+def without_first_sign(picture: Frame, corners: Quad, rng: np.random.Generator) -> tuple[Frame, Quad]:
     """A plate of one line whose first sign something hides, and its corners, or those of what is left of it."""
     head = float(rng.uniform(*_HEAD))
     top, bottom = corners[:2].astype(np.float32), corners[:1:-1].astype(np.float32)
@@ -146,7 +146,7 @@ def without_first_sign(picture: Frame, corners: Corners, rng: np.random.Generato
     return picture, np.stack((cut[0], top[1], bottom[1], cut[1])) if rng.random() < _ALONE else corners
 
 
-def _tilted(corners: Corners, height: float, rng: np.random.Generator, severity: float) -> Corners:
+def _tilted(corners: Quad, height: float, rng: np.random.Generator, severity: float) -> Quad:
     """Turn, tilt, stretch and keystone a quad around (0, 0) a little more."""
     amount = severity * float(rng.beta(1.2, 2.2))
     angle = rng.normal(0, np.radians(7)) * amount
@@ -159,7 +159,7 @@ def _tilted(corners: Corners, height: float, rng: np.random.Generator, severity:
 
 
 def _box(
-    target: Corners, height: float, rng: np.random.Generator, severity: float
+    target: Quad, height: float, rng: np.random.Generator, severity: float
 ) -> tuple[NDArray[np.float32], tuple[int, int]]:
     """The detector's box around a quad: its top left corner and its size (w, h), whole px."""
     # Even a mild crop is loose: the detector's boxes are off by a tenth of the height, and a margin is added.

@@ -6,10 +6,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from plate_nets.recognition.quads import Quad
 from plate_nets.types import Frame
 
-Quad = NDArray[np.float32]
-"""Corner points (4, 2), clockwise from top left, px."""
 Mask = NDArray[np.uint8]
 """Coverage (H, W), 0..255."""
 Space = tuple[float, float, float]

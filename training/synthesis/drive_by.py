@@ -18,9 +18,10 @@ from plate_nets.common.errors import InputError
 from plate_nets.common.extras import needs
 from plate_nets.countries import PlateScheme
 from plate_nets.evaluation.video_truth import TrueFrame, TruePlate
+from plate_nets.recognition.quads import Quad
 from plate_nets.types import Frame
 from training.synthesis import camera, cars, plates, scene, street, texts
-from training.synthesis.drawing import Pinhole, Quad, blend
+from training.synthesis.drawing import Pinhole, blend
 
 LightName = Literal["day", "night", "rain"]
 

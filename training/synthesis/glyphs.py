@@ -11,10 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from training.synthesis import fonts
+from training.synthesis.drawing import Mask
 from training.synthesis.typefaces import DIGIT_HEIGHT, GOST, Glyph, glyph
-
-Mask = NDArray[np.uint8]
-"""Coverage (H, W), 0: none, 255: full."""
 
 _FINE = 6  # px/mm at which strokes are drawn
 _SUBSTITUTE = "wide"

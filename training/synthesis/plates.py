@@ -12,7 +12,7 @@ from plate_nets.countries import PlateScheme
 from plate_nets.countries.drawing import Colour
 from plate_nets.types import Frame
 from training.synthesis import glyphs
-from training.synthesis.drawing import rounded
+from training.synthesis.drawing import Mask, rounded
 from training.synthesis.layouts import layout_of
 from training.synthesis.layouts.layout import BLACK, PlateLayout, Slot
 
@@ -75,7 +75,7 @@ def sample_layout(scheme: PlateScheme, kind: str, text: str, rng: np.random.Gene
     raise InputError(f"plates.draw: unknown '{kind} {text}'; expected one of {' '.join(known)}")
 
 
-def _painted(ink: glyphs.Mask, ground: NDArray[np.float32], dark: NDArray[np.float32]) -> Frame:
+def _painted(ink: Mask, ground: NDArray[np.float32], dark: NDArray[np.float32]) -> Frame:
     """Mix the two colours by the coverage."""
     shades = (ground + _COVER * (dark - ground)).astype(np.uint8)  # one per step of coverage
     return np.asarray(cv2.LUT(cv2.merge((ink, ink, ink)), shades[None]), np.uint8)
@@ -86,7 +86,7 @@ def _vary(colour: Colour, rng: np.random.Generator) -> NDArray[np.float32]:
     return np.clip(base * np.float32(rng.uniform(0.88, 1.06)) + rng.uniform(-8, 8, 3).astype(np.float32), 0, 255)
 
 
-def _ink(layout: PlateLayout, text: str, rng: np.random.Generator, scale: float) -> glyphs.Mask:
+def _ink(layout: PlateLayout, text: str, rng: np.random.Generator, scale: float) -> Mask:
     """Coverage of everything in the plate's second colour: line at the edge, divider, characters, country."""
     size = (layout.width, layout.height)
     ink = _lines(size, layout.divider, scale, _EDGES[int(rng.integers(len(_EDGES)))]).copy()
@@ -104,14 +104,14 @@ def _ink(layout: PlateLayout, text: str, rng: np.random.Generator, scale: float)
     return ink
 
 
-def _worn(ink: glyphs.Mask, rng: np.random.Generator) -> glyphs.Mask:
+def _worn(ink: Mask, rng: np.random.Generator) -> Mask:
     """The ink with patches of paint missing, at most two thirds of it."""
     cells = rng.uniform(0, 1, (3, 8)).astype(np.float32) ** 2 * np.float32(rng.uniform(0.2, 0.66))
     left = cv2.resize(1 - cells, (ink.shape[1], ink.shape[0]), interpolation=cv2.INTER_LINEAR)
     return np.asarray(cv2.multiply(ink, left, dtype=cv2.CV_8U), np.uint8)
 
 
-def _stamp(ink: glyphs.Mask, symbol: str, slot: Slot, weight: float, scale: float, typeface: str) -> None:
+def _stamp(ink: Mask, symbol: str, slot: Slot, weight: float, scale: float, typeface: str) -> None:
     drawn = glyphs.mask(symbol, max(2, round(slot.height * scale)), weight, typeface)
     if slot.narrowed < 1:
         size = (max(1, round(drawn.shape[1] * slot.narrowed)), drawn.shape[0])
@@ -125,7 +125,7 @@ def _stamp(ink: glyphs.Mask, symbol: str, slot: Slot, weight: float, scale: floa
 
 
 @lru_cache(maxsize=512)
-def _lines(size: tuple[float, float], divider: float | None, scale: float, edge: float) -> glyphs.Mask:
+def _lines(size: tuple[float, float], divider: float | None, scale: float, edge: float) -> Mask:
     """The raised line along the edge of a plate (width, height) and that before the last part, drawn fine, reduced."""
     fine = 4
     width, height = size
@@ -157,7 +157,7 @@ def _draw_flag(canvas: Frame, layout: PlateLayout, rng: np.random.Generator, sca
 
 def _draw_ornaments(canvas: Frame, layout: PlateLayout, rng: np.random.Generator, scale: float) -> None:
     """Draw letters in their own ink, rings of stars, and round things: seals, stickers, coats of arms."""
-    inks: dict[Colour, glyphs.Mask] = {}
+    inks: dict[Colour, Mask] = {}
     for symbol, slot, colour in layout.coloured:
         cover = inks.setdefault(colour, np.zeros(canvas.shape[:2], np.uint8))
         _stamp(cover, symbol, slot, -1.5, scale, layout.typeface)

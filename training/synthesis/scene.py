@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plate_nets.countries import PlateScheme, load_scheme
+from plate_nets.recognition.quads import Quad
 from plate_nets.recognition.rectification import quad_boxes
 from plate_nets.types import Box, Boxes, Frame
 from training.synthesis import cars, plates, street, texts
-from training.synthesis.drawing import Pinhole, Quad, paste, rounded
+from training.synthesis.drawing import Pinhole, paste, rounded
 
 _LANES = (-4.0, 0.0, 4.0, -7.4, 7.4)
 _FINE = 2

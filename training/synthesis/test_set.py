@@ -9,6 +9,7 @@ import numpy as np
 from plate_nets.common.errors import DatasetError
 from plate_nets.countries import PlateScheme
 from plate_nets.evaluation.dataset import COLUMNS
+from plate_nets.recognition.quads import Quad
 from plate_nets.types import Frame
 from training.picture_file import save_picture
 from training.synthesis import camera, crops, drawn_plate, placed, texts
@@ -65,7 +66,7 @@ def write_test_set(
 
 def _photo(
     scheme: PlateScheme, rng: np.random.Generator, lines: int, inverted: bool, hidden: bool
-) -> tuple[str, str, Frame, camera.Corners]:
+) -> tuple[str, str, Frame, Quad]:
     """The format and the text of a plate, its photo, and its corners (4, 2) there, px."""
     usual, *others = (each.name for each in scheme.formats)
     first = rng.random() < (USUAL_SHARE if lines == 1 else 1 / len(scheme.formats))
