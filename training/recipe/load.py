@@ -12,7 +12,7 @@ from plate_nets.common.errors import InputError
 from plate_nets.common.intake.table import excerpt
 from plate_nets.common.intake.toml_file import read_toml
 from plate_nets.countries import shipped
-from training.recipe.recipe import KINDS, AnyRecipe, ReaderRecipe, Recipe
+from training.recipe.recipe import KINDS, AnyRecipe, ReaderRecipe
 
 BUILT_IN = Path(__file__).resolve().parents[1] / "recipes"
 """The recipes of the shipped weights."""
@@ -56,7 +56,7 @@ def _merged(values: Any, changes: Any) -> Any:
     return values | {key: _merged(values.get(key), each) for key, each in changes.items()}
 
 
-def _fault(recipe: type[Recipe], place: tuple[str | int, ...], error: Any) -> str:
+def _fault(recipe: type[AnyRecipe], place: tuple[str | int, ...], error: Any) -> str:
     """What is wrong with a key, in a few words."""
     country = place[-1:] == ("[key]",)  # the only keys that are validated
     name = ".".join(map(str, place[:-1] if country else place))

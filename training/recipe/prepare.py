@@ -41,7 +41,7 @@ from plate_nets.recognition.quads import Quad
 from plate_nets.recognition.rectification import quad_boxes
 from plate_nets.types import CORNER_COLUMNS, Frame
 from training.real import SAME, Example, most_lines, one_each, readable
-from training.recipe.recipe import DRAWN, AnyRecipe, DataSet, Recipe, drawings
+from training.recipe.recipe import DRAWN, AnyRecipe, DataSet, drawings
 from training.synthesis.test_set import write_test_set
 
 Examples = Mapping[str, Sequence[Example]]
@@ -212,7 +212,7 @@ def _read(table: Path, folder: Path) -> Iterator[Example]:
         yield Example(label, folder.name, row["country"], int(row["lines"]), row["held_out"] == "1")
 
 
-def marks_of(recipe: Recipe, root: Path) -> str:
+def marks_of(recipe: AnyRecipe, root: Path) -> str:
     """A line for each data set that a recipe learns, with the SHA-256 of its labels, which tells whether it changed."""
     learnt = (name for name, data in recipe.data.items() if data.use != "check")
     hashes = ((each, hashlib.sha256((root / each / LABELS).read_bytes()).hexdigest()) for each in learnt)

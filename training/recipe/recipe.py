@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Generic, Literal, Self, TypeVar, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
@@ -225,7 +225,10 @@ class DetectorMinimum(Part):
     """Share of the plates that are found."""
 
 
-class Recipe(Part):
+M = TypeVar("M", bound=Part)
+
+
+class Recipe(Part, Generic[M]):
     """What makes the weights of any network."""
 
     idle: ClassVar[frozenset[str]] = frozenset(("weight", "features", "stn"))
@@ -234,7 +237,7 @@ class Recipe(Part):
     start: Start = Start()
     schedule: Schedule
     averaging: Averaging = Averaging()
-    checks: Mapping[str, Part] = {}
+    checks: dict[str, M] = {}
     """What each data set must reach at the end."""
 
     @model_validator(mode="after")
@@ -243,7 +246,8 @@ class Recipe(Part):
             raise ValueError(f"data.{DRAWN}: this is the name of the drawn plates; give the folder another name")
         quantization = getattr(self, "quantization", None)
         for name in (*self.checks, *(quantization.pictures if quantization else ())):
-            self._has(name)
+            if name not in self.data and name != DRAWN:
+                raise ValueError(f"expected the name of a data set, {', '.join(self.data)}, got {name}")
         return self
 
     @model_validator(mode="after")
@@ -257,12 +261,8 @@ class Recipe(Part):
                 raise ValueError(f"data.{name}.use: expected train or check, got foreign, which only readers know")
         return self
 
-    def _has(self, name: str) -> None:
-        if name not in self.data and name != DRAWN:
-            raise ValueError(f"expected the name of a data set, {', '.join(self.data)}, got {name}")
 
-
-class ReaderRecipe(Recipe):
+class ReaderRecipe(Recipe[Minimum]):
     """What makes the weights of a reader."""
 
     idle = frozenset()
@@ -279,8 +279,6 @@ class ReaderRecipe(Recipe):
     """One after the other in a single run. Default: one, of the recipe's mixture."""
     calibration: Calibration | None = None
     quantization: Quantization | None = None
-    checks: dict[str, Minimum] = {}
-    """What each data set must reach at the end."""
 
     @model_validator(mode="before")
     @classmethod
@@ -302,29 +300,25 @@ class ReaderRecipe(Recipe):
         return self
 
 
-class CountryRecipe(Recipe):
+class CountryRecipe(Recipe[CountryMinimum]):
     """What makes the weights of CountryNet."""
 
     network: Literal["country"]
     """The network."""
     scheme: Schemes = "world"
     """Countries to learn, comma-separated; their plates are drawn too."""
-    checks: dict[str, CountryMinimum] = {}
-    """What each data set must reach at the end."""
 
 
-class CornersRecipe(Recipe):
+class CornersRecipe(Recipe[CornerMinimum]):
     """What makes the weights of CornerNet."""
 
     network: Literal["corners"]
     """The network."""
     mixture: CornerMixture = CornerMixture()
     plate_head: PlateHead | None = None
-    checks: dict[str, CornerMinimum] = {}
-    """What each data set must reach at the end."""
 
 
-class DetectorRecipe(Recipe):
+class DetectorRecipe(Recipe[DetectorMinimum]):
     """What makes the weights of the detector."""
 
     idle = Recipe.idle | {"boxes", "held_out", "country", "teacher"}
@@ -342,16 +336,11 @@ class DetectorRecipe(Recipe):
     held_out: Share = 0.12
     """Share of the plates and scenes that are only measured."""
     quantization: Quantization | None = None
-    checks: dict[str, DetectorMinimum] = {}
-    """What each data set must reach at the end."""
 
 
 AnyRecipe = ReaderRecipe | CountryRecipe | CornersRecipe | DetectorRecipe
 KINDS: Mapping[str, type[AnyRecipe]] = {
-    "reader": ReaderRecipe,
-    "country": CountryRecipe,
-    "corners": CornersRecipe,
-    "detector": DetectorRecipe,
+    get_args(kind.model_fields["network"].annotation)[0]: kind for kind in get_args(AnyRecipe)
 }
 
 

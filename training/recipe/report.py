@@ -20,7 +20,7 @@ from plate_nets.types import Frame
 from training.loop import CURVES
 from training.recipe.calibrate import Calibrated
 from training.recipe.measure import Measured
-from training.recipe.recipe import Recipe
+from training.recipe.recipe import AnyRecipe
 
 FIGURES = "figures.json"
 """The figures of a run in its folder, for the reports of others."""
@@ -30,7 +30,7 @@ _TEMPLATE = Path(__file__).with_suffix(".html")
 @dataclass
 class Findings:
     name: str
-    recipe: Recipe
+    recipe: AnyRecipe
     device: str
     steps: int = 0
     minutes: float = 0.0
