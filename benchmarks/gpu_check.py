@@ -76,14 +76,14 @@ class Report:
         return "\n".join(lines) + "\n"
 
 
-def output(*command: str | Path, cwd: Path = ROOT) -> str:
+def output(*command: str | Path) -> str:
     """Run a command -> its output.
 
     Raises:
         Failed: it is missing, or ended with another code than 0.
     """
     try:
-        done = subprocess.run(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     except FileNotFoundError as error:
         raise Failed(f"{command[0]}: not found") from error
     if done.returncode:

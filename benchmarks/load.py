@@ -112,13 +112,13 @@ def closed_load(
     return recorder.load
 
 
-def open_load(factory: CallerFactory, pictures: Sequence[Picture], rate: float, seconds: float, seed: int = 0) -> Load:
+def open_load(factory: CallerFactory, pictures: Sequence[Picture], rate: float, seconds: float) -> Load:
     """Requests at ``rate`` per second on average, with exponentially distributed gaps.
 
     At most `MOST_OPEN` are in flight at once; one that has to wait is late, and its time includes that.
     """
     recorder = _Recorder()
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     due = np.cumsum(rng.exponential(1 / rate, max(1, round(rate * seconds)))).tolist()
     turns = iter(enumerate(due))
     lock = threading.Lock()

@@ -41,6 +41,8 @@ NARROWEST = 6.0
 SHARE, SHIFT = 0.5, -1.3
 """Weight of the head beside the detector, and a shift of the odds of all boxes. Shares between 0.5 and 1 hardly differ;
 with this shift and the default threshold, 0.2 of the photos without plates have a box."""
+_RATE = 3e-3
+"""Learning rate at the start."""
 _SIDE = 640
 """Long side of rendered pictures, px."""
 
@@ -86,7 +88,7 @@ def features(corner_net: CornerNet, windows: Windows) -> Tensor:
     return torch.cat([pooled(list(corner_net.features(chunk))) for chunk in stacked])
 
 
-def fit(head: nn.Sequential, inputs: Tensor, plates: Tensor, epochs: int, rate: float = 3e-3) -> float:
+def fit(head: nn.Sequential, inputs: Tensor, plates: Tensor, epochs: int) -> float:
     """Train the head on features (N, 352) and labels (N,), weighting both classes equally -> loss.
 
     It returns the log-odds of a plate times `SHARE`, plus `SHIFT`: what is added to the detector's log-odds.
@@ -97,10 +99,10 @@ def fit(head: nn.Sequential, inputs: Tensor, plates: Tensor, epochs: int, rate: 
     first, relu, last = head
     assert isinstance(first, nn.Linear) and isinstance(last, nn.Linear)
     learner = nn.Sequential(first, relu, nn.Dropout(0.3), last)
-    optimizer = torch.optim.AdamW(learner.parameters(), lr=rate, weight_decay=0.1)
+    optimizer = torch.optim.AdamW(learner.parameters(), lr=_RATE, weight_decay=0.1)
     losses: list[float] = []
     for epoch in range(epochs):
-        optimizer.param_groups[0]["lr"] = rate * (1 - epoch / epochs)
+        optimizer.param_groups[0]["lr"] = _RATE * (1 - epoch / epochs)
         losses = []
         for rows in torch.split(torch.randperm(len(inputs)), 256):
             loss = functional.binary_cross_entropy_with_logits(

@@ -89,6 +89,6 @@ def known_crops(folder: str, real: Mapping[str, Sequence[KnownPlate]]) -> Countr
     )
 
 
-def drawn_plates(schemes: Sequence[PlateScheme], count: int = 256) -> CountryBatch:
+def drawn_plates(schemes: Sequence[PlateScheme]) -> CountryBatch:
     """Drawn plates of every design that no training has seen: `_HELD_OUT` is never used as its seed."""
-    return Samples(schemes, {}, batch=count, seed=_HELD_OUT)[0]
+    return Samples(schemes, {}, batch=256, seed=_HELD_OUT)[0]
