@@ -16,16 +16,10 @@ from plate_nets.triton.backend.recognition import pack
 from plate_nets.triton.backend.triton import Request, Response, Tensor, answer, starting, tensor
 
 
-class EnsembleCrops:
-    """Crops -> at least one crop."""
-
-    def answer(self, request: Request) -> Response:
-        """One request -> its response; never raises."""
-        return answer(request, self._respond)
-
-    def _respond(self, request: Request) -> list[Tensor]:
-        (crops,) = arrays(request, ENSEMBLE_CROPS)
-        return [tensor(ENSEMBLE_CROPS.outputs[0], crops if len(crops) else np.zeros((1, *CROP_DIMS), np.float32))]
+def at_least_one_crop(request: Request) -> list[Tensor]:
+    """Crops -> the same, or a grey one."""
+    (crops,) = arrays(request, ENSEMBLE_CROPS)
+    return [tensor(ENSEMBLE_CROPS.outputs[0], crops if len(crops) else np.zeros((1, *CROP_DIMS), np.float32))]
 
 
 class EnsemblePlates:

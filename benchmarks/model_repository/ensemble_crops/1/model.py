@@ -1,14 +1,11 @@
 """The `ensemble_crops` model, see `benchmarks.variants.ensemble`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from benchmarks.variants.ensemble import EnsembleCrops
-from plate_nets.triton.backend.triton import Request, Response
+from benchmarks.variants.ensemble import at_least_one_crop
+from plate_nets.triton.backend.triton import Request, Response, answer
 
 
 class TritonPythonModel:
-    def initialize(self, args: Mapping[str, str]) -> None:
-        self._model = EnsembleCrops()
-
     def execute(self, requests: Sequence[Request]) -> list[Response]:
-        return [self._model.answer(request) for request in requests]
+        return [answer(request, at_least_one_crop) for request in requests]
