@@ -5,14 +5,12 @@ import re
 import signal
 import socket
 import statistics
-import subprocess
-import sys
 import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +21,16 @@ from rich.console import Console
 from benchmarks.report.environment import environment
 from benchmarks.server.processes import ServerProcesses
 from plate_nets.cli import guarded
+from plate_nets.cli.options import SCHEME_VARIABLE
 from plate_nets.client import PlateClient
 from plate_nets.common.contexts import Closing
-from plate_nets.common.errors import PlateError, ServerStartError
+from plate_nets.common.errors import PlateError
+from plate_nets.countries import DEFAULT_SCHEMES
 from plate_nets.recognition.health import known_picture
 from plate_nets.triton.backend.quota import CORES_VARIABLE, usable_cores
 from plate_nets.triton.server.ports import choose_ports
 from plate_nets.triton.supervision.progress import read_metrics
+from tests.serve import Serve
 
 CALLERS = 8
 SERVICES = ("http", "grpc", "metrics", "health")
@@ -45,72 +46,38 @@ _LONGEST = 120.0
 
 
 class Server:
-    """`plates serve` on a fixed address and ports, over any number of starts.
+    """`plates serve` on a fixed address and ports, over any number of starts; ``stack`` ends what still runs.
 
     ``cores``: limit, as ``PLATES_CORES``; None: all.
     """
 
-    def __init__(self, folder: Path, address: str, ports: Mapping[str, int], cores: int | None = None) -> None:
+    serve: Serve
+
+    def __init__(
+        self, stack: ExitStack, folder: Path, address: str, ports: Mapping[str, int], cores: int | None = None
+    ) -> None:
+        self._stack = stack
         self.address = address
         self.ports = ports
-        self._log = folder / f"{address}.log"
-        self._environment = os.environ | ({CORES_VARIABLE: str(cores)} if cores else {})
-        self._process: subprocess.Popen[str] | None = None
+        self._folder = folder
+        self._environment = {SCHEME_VARIABLE: os.environ.get(SCHEME_VARIABLE, DEFAULT_SCHEMES)}
+        self._environment |= {CORES_VARIABLE: str(cores)} if cores else {}
 
     def url(self, service: str) -> str:
         """``http://host:port`` or ``grpc://host:port``."""
         return f"{'grpc' if service == 'grpc' else 'http'}://{self.address}:{self.ports[service]}"
 
     def start(self) -> None:
-        """Start it and return once it is ready.
-
-        Raises:
-            ServerStartError: it did not start.
-        """
+        """Start it and return once it is ready."""
         ports = [word for name, port in self.ports.items() for word in (f"--{name}-port", str(port))]
-        log = self._log.open("ab")
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "plate_nets", "serve", "--address", self.address, *ports],
-            stdout=subprocess.PIPE,
-            stderr=log,
-            env=self._environment,
-            text=True,
-        )
-        log.close()
-        assert self._process.stdout is not None
-        lines = [self._process.stdout.readline() for _ in range(5)]
-        if not lines[-1].startswith("Ready"):
-            raise ServerStartError(self._log.read_text(encoding="utf-8").strip())
-
-    def terminate(self) -> int:
-        """SIGTERM -> the exit code."""
-        assert self._process is not None
-        self._process.terminate()
-        code = self._process.wait(_LONGEST)
-        self._process.communicate()
-        return code
-
-    def close(self) -> None:
-        if self._process is not None and self._process.poll() is None:
-            self._process.send_signal(signal.SIGCONT)
-            self._process.kill()
-            self._process.communicate()
-
-    def tritonserver(self) -> psutil.Process:
-        """The server itself, below its supervisor."""
-        assert self._process is not None
-        below = psutil.Process(self._process.pid).children(recursive=True)
-        return next(each for each in below if each.name() == "tritonserver")
-
-    def processes(self) -> ServerProcesses:
-        assert self._process is not None
-        return ServerProcesses(self._process.pid)
+        folder = Path(tempfile.mkdtemp(dir=self._folder))
+        self.serve = Serve(folder, ["--address", self.address, *ports], self._environment)
+        self._stack.callback(self.serve.close)
 
     @contextmanager
     def frozen(self) -> Iterator[None]:
         """Freeze server and supervisor, like a machine that hangs. Connections are still accepted."""
-        assert self._process is not None
-        stopped = [psutil.Process(self._process.pid), self.tritonserver()]
+        stopped = [psutil.Process(self.serve.root), self.serve.server()]
         for each in stopped:
             each.suspend()
         try:
@@ -232,7 +199,7 @@ def restarts(servers: Sequence[Server]) -> list[str]:
     with Callers(both(servers)) as callers:
         for _ in range(ROUNDS):
             for server in servers:
-                server.terminate()
+                server.serve.finish(signal.SIGTERM)
                 server.start()
     return [f"rolling restart, {ROUNDS} times", f"{len(callers.faults)} failed", "0", _calls(callers)]
 
@@ -240,7 +207,7 @@ def restarts(servers: Sequence[Server]) -> list[str]:
 def killed(servers: Sequence[Server]) -> list[str]:
     """A tritonserver is killed by SIGKILL. Its supervisor starts it again."""
     with Callers(both(servers)) as callers:
-        servers[0].tritonserver().kill()
+        servers[0].serve.server().kill()
         callers.all_answered()
         wait(lambda: servers[0].frames() > 0)
     return ["one killed", f"{len(callers.faults)} failed", "0 with retries", _calls(callers)]
@@ -257,7 +224,7 @@ def frozen(servers: Sequence[Server]) -> list[str]:
 def joins(servers: Sequence[Server]) -> list[str]:
     """A second server joins a name. Both have the same ports, on different addresses."""
     first, second = servers
-    second.terminate()
+    second.serve.finish(signal.SIGTERM)
     addresses = [first.address]
     url = {wire: f"dns:///{NAME}:{first.ports[wire]}" for wire in ("http", "grpc")}
     with names(addresses), Callers(url) as callers:
@@ -292,7 +259,7 @@ def overhead(single: Server, fleet: Sequence[Server]) -> list[str]:
 
 
 def _cpu(servers: Sequence[Server]) -> float:
-    return sum(each.processes().cpu_seconds() for each in servers)
+    return sum(ServerProcesses(each.serve.root).cpu_seconds() for each in servers)
 
 
 def _grows(server: Server) -> bool:
@@ -313,25 +280,22 @@ def fleet() -> None:
     def show(figure: str, measured: str, target: str, calls: str) -> None:
         console.print(f"{figure}: {measured}; target: {target}; {calls}", markup=False, soft_wrap=True)
 
-    with tempfile.TemporaryDirectory() as folder:
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         ports = choose_ports(dict.fromkeys(SERVICES, 0))
         share = max(1, usable_cores() // FLEET)
-        pair = [Server(Path(folder), f"127.0.0.{number}", ports) for number in (1, 2)]
-        sharing = [Server(Path(folder), f"127.0.0.{number}", ports, share) for number in range(3, 3 + FLEET)]
-        try:
-            with ThreadPoolExecutor(2) as threads:
-                list(threads.map(Server.start, pair))
-            show(*shares(pair))
-            for measure in (restarts, killed, frozen, joins):
-                show(*measure(pair))
-            for server in pair:  # the experiments have changed them
-                server.close()
-            for server in (pair[0], *sharing):
-                server.start()
-            show(*overhead(pair[0], sharing))
-        finally:
-            for server in (*pair, *sharing):
-                server.close()
+        pair = [Server(stack, folder, f"127.0.0.{number}", ports) for number in (1, 2)]
+        sharing = [Server(stack, folder, f"127.0.0.{number}", ports, share) for number in range(3, 3 + FLEET)]
+        with ThreadPoolExecutor(2) as threads:
+            list(threads.map(Server.start, pair))
+        show(*shares(pair))
+        for measure in (restarts, killed, frozen, joins):
+            show(*measure(pair))
+        for server in pair:  # the experiments have changed them
+            server.serve.finish(signal.SIGTERM)
+        for server in (pair[0], *sharing):
+            server.start()
+        show(*overhead(pair[0], sharing))
     hardware = environment()["hardware"]
     console.print(
         f"{hardware['processor']}, {hardware['cores']} cores, load {hardware['load_average_at_start']} now",
