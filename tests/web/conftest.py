@@ -2,7 +2,7 @@
 
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 from playwright.sync_api import Browser, sync_playwright
+from starlette.applications import Starlette
 
 from plate_nets.countries import PlateScheme, main_scheme
 from plate_nets.events.event import PlateEvent
@@ -33,11 +34,18 @@ CHROMIUM = "/usr/bin/chromium"
 
 
 @contextmanager
-def running(reader: LocalReader, settings: WebSettings, **changes: object) -> Iterator[httpx.Client]:
-    """The application with these settings on a free port -> a client of it."""
-    app = create_app(Backend(reader, "local"), replace(settings, **changes))  # type: ignore[arg-type]
-    with WebServer(app) as server, httpx.Client(base_url=server.url, timeout=60, trust_env=False) as client:
+def serving(app: Starlette, **limits: float) -> Iterator[httpx.Client]:
+    """An application on a free port, with limits of its connections -> a client of it."""
+    with (
+        WebServer(app, **limits) as server,  # type: ignore[arg-type]
+        httpx.Client(base_url=server.url, timeout=60, trust_env=False) as client,
+    ):
         yield client
+
+
+def running(reader: LocalReader, settings: WebSettings, **changes: object) -> AbstractContextManager[httpx.Client]:
+    """The application with these settings on a free port -> a client of it."""
+    return serving(create_app(Backend(reader, "local"), replace(settings, **changes)))  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="session")
@@ -100,8 +108,7 @@ def seeing(
     staff.write_text("plate,label\nA001BC77,Ann\n", encoding="utf-8")
     store = EventStore(path)
     sources = Sources(store, pictures, lists=ListKeeper([staff]))
-    app = create_app(Backend(reader, "local", scheme=scheme), settings, sources)
-    with WebServer(app) as server, httpx.Client(base_url=server.url, timeout=60, trust_env=False) as client:
+    with serving(create_app(Backend(reader, "local", scheme=scheme), settings, sources)) as client:
         seen = Seen(client, path, staff, pictures)
         yield seen
         seen.close()

@@ -16,11 +16,11 @@ from plate_nets.recognition.local import LocalReader
 from plate_nets.types import Frame, Plate
 from plate_nets.web.app import create_app
 from plate_nets.web.health import Backend
-from plate_nets.web.server import AHEAD, PIECE_BYTES, PIECES, WebServer
+from plate_nets.web.server import AHEAD, PIECE_BYTES, PIECES
 from plate_nets.web.settings import WebSettings
 from tests.clips import still, write_clip
 from tests.faults.worst_requests import FORMS, PARTS, WORST, chunked, get
-from tests.web.conftest import CAR, TEXT, TOKEN, connected, heard, running
+from tests.web.conftest import CAR, TEXT, TOKEN, connected, heard, running, serving
 from tests.web.test_abuse import PLATES, code
 
 VIDEOS = "/api/v1/videos"
@@ -89,15 +89,6 @@ def test_the_cookie_of_a_login_is_secure_behind_https(reader: LocalReader, addre
             proxy.cookies.clear()
 
 
-def test_slow_senders_of_videos_do_not_block_others(reader: LocalReader, tmp_path: Path) -> None:
-    video = write_clip(tmp_path / "clip.mp4", still(3)).read_bytes()
-    with running(reader, WebSettings()) as client, connected(client) as one, connected(client) as two:
-        for raw in (one, two):
-            raw.sendall(head(VIDEOS, "video/mp4") + b"x")
-        lines = [json.loads(each) for each in client.post(VIDEOS, content=video, headers=VIDEO).iter_lines()]
-        assert lines[-1] == {"done": True}
-
-
 def test_a_slow_body_ends_at_its_deadline(reader: LocalReader) -> None:
     with running(reader, WebSettings(), whole=0.5, whole_video=0.5) as client:
         for path, kind in ((PLATES, "image/jpeg"), (VIDEOS, "video/mp4")):
@@ -119,7 +110,7 @@ class Slow:
 @pytest.mark.slow
 def test_large_bodies_at_once_leave_no_memory_behind() -> None:
     app = create_app(Backend(Slow(), "local"), WebSettings())
-    with WebServer(app) as server, httpx.Client(base_url=server.url, trust_env=False) as client:
+    with serving(app) as client:
         body = bytes(60 << 20)
 
         def send(_: int) -> bytes:
@@ -143,7 +134,7 @@ def test_large_bodies_at_once_leave_no_memory_behind() -> None:
 
 def test_a_connection_with_half_a_head_is_closed(reader: LocalReader) -> None:
     app = create_app(Backend(reader, "local"), WebSettings())
-    with WebServer(app, head=0.3) as server, httpx.Client(base_url=server.url, trust_env=False) as client:
+    with serving(app, head=0.3) as client:
         whole = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
         for begun in (b"", b"GET / HT", whole[:-2], whole + whole[:-2], head(PLATES, "text/plain") + b"x"):
             with connected(client) as raw:
@@ -153,7 +144,7 @@ def test_a_connection_with_half_a_head_is_closed(reader: LocalReader) -> None:
 
 def test_a_long_request_is_not_closed_by_the_limit_for_heads(reader: LocalReader) -> None:
     app = create_app(Backend(reader, "local"), WebSettings())
-    with WebServer(app, head=0.2) as server, httpx.Client(base_url=server.url) as client, connected(client) as raw:
+    with serving(app, head=0.2) as client, connected(client) as raw:
         raw.sendall(head(PLATES, "image/jpeg", len(CAR)))
         for at in range(0, len(CAR), len(CAR) // 4):
             time.sleep(0.3)
