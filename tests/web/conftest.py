@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 from playwright.sync_api import Browser, sync_playwright
-from starlette.applications import Starlette
+from starlette.types import ASGIApp
 
 from plate_nets.countries import PlateScheme, main_scheme
 from plate_nets.events.event import PlateEvent
@@ -34,7 +34,7 @@ CHROMIUM = "/usr/bin/chromium"
 
 
 @contextmanager
-def serving(app: Starlette, **limits: float) -> Iterator[httpx.Client]:
+def serving(app: ASGIApp, **limits: float) -> Iterator[httpx.Client]:
     """An application on a free port, with limits of its connections -> a client of it."""
     with (
         WebServer(app, **limits) as server,  # type: ignore[arg-type]
