@@ -6,7 +6,6 @@ There is no cluster here, so nothing was tried on an API server or a node.
 import copy
 import json
 import subprocess
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -54,150 +53,58 @@ def pod(found: list[Any]) -> Any:
     return named(found, "Deployment")["spec"]["template"]["spec"]
 
 
-SEEDED: dict[str, tuple[str, Callable[[list[Any]], object], str]] = {
-    "a selector that matches nothing": (
+POD = "Deployment.spec.template.spec"
+CONTAINER = f"{POD}.containers.0"
+REMOVED = object()
+SEEDED: list[tuple[str, str, object, str]] = [
+    ("fleet", "Service.spec.selector", {"app": "plates"}, "Service plates: selector matches no pod"),
+    ("fleet", "PodDisruptionBudget.spec.selector.matchLabels", {"app": "plates"}, "Budget plates: selector matches no"),
+    ("fleet", "PodMonitor.spec.selector.matchLabels", {"app": "plates"}, "PodMonitor plates: selector matches no pod"),
+    ("fleet", f"{CONTAINER}.livenessProbe.httpGet.port", "live", "livenessProbe: no port live"),
+    # a stopped process passes it
+    ("fleet", f"{CONTAINER}.livenessProbe", {"tcpSocket": {"port": "health"}}, "livenessProbe: asks not by HTTP"),
+    ("single", "Service/plates-each.spec.ports.1.port", 8000, "plates-each: port 8000: the container's grpc is 8001"),
+    ("fleet", f"{CONTAINER}.resources.limits.memory", "5Gb", "limits: memory: 5Gb is no quantity"),
+    ("fleet", f"{CONTAINER}.resources.requests.memory", "500m", "requests: memory: 500m is no quantity"),
+    ("fleet", "HorizontalPodAutoscaler.apiVersion", "autoscaling/v2beta2", "v2beta2, expected autoscaling/v2"),
+    ("kserve", "ServingRuntime.apiVersion", "serving.kserve.io/v1", "v1, expected serving.kserve.io/v1alpha1"),
+    ("fleet", f"{POD}.terminationGraceSeconds", 60, "terminationGraceSeconds"),
+    ("fleet", f"{POD}.terminationGracePeriodSeconds", 40, "GracePeriodSeconds: 40, expected 55 or more"),
+    (
         "fleet",
-        lambda d: named(d, "Service")["spec"].update(selector={"app": "plates"}),
-        "Service plates: selector matches no pod",
+        f"{CONTAINER}.args.2",
+        "--drain-seconds=15",
+        "serve does not take them: No such option '--drain-seconds'",
     ),
-    "of the budget": (
-        "fleet",
-        lambda d: named(d, "PodDisruptionBudget")["spec"]["selector"].update(matchLabels={"app": "plates"}),
-        "PodDisruptionBudget plates: selector matches no pod",
-    ),
-    "of the monitor": (
-        "fleet",
-        lambda d: named(d, "PodMonitor")["spec"]["selector"].update(matchLabels={"app": "plates"}),
-        "PodMonitor plates: selector matches no pod",
-    ),
-    "a probe of a port that is not there": (
-        "fleet",
-        lambda d: container(d)["livenessProbe"]["httpGet"].update(port="live"),
-        "livenessProbe: no port live",
-    ),
-    "a liveness probe by TCP, which a stopped process passes": (
-        "fleet",
-        lambda d: container(d).update(livenessProbe={"tcpSocket": {"port": "health"}}),
-        "livenessProbe: asks not by HTTP",
-    ),
-    "a port of another number": (
-        "single",
-        lambda d: named(d, "Service", "plates-each")["spec"]["ports"][1].update(port=8000),
-        "Service plates-each: port 8000: the container's grpc is 8001",
-    ),
-    "a unit of no quantity": (
-        "fleet",
-        lambda d: container(d)["resources"]["limits"].update(memory="5Gb"),
-        "limits: memory: 5Gb is no quantity",
-    ),
-    "thousandths of a byte": (
-        "fleet",
-        lambda d: container(d)["resources"]["requests"].update(memory="500m"),
-        "requests: memory: 500m is no quantity",
-    ),
-    "a version of the API that is gone": (
-        "fleet",
-        lambda d: named(d, "HorizontalPodAutoscaler").update(apiVersion="autoscaling/v2beta2"),
-        "HorizontalPodAutoscaler: apiVersion autoscaling/v2beta2, expected autoscaling/v2",
-    ),
-    "a custom resource's": (
-        "kserve",
-        lambda d: named(d, "ServingRuntime").update(apiVersion="serving.kserve.io/v1"),
-        "ServingRuntime: apiVersion serving.kserve.io/v1, expected serving.kserve.io/v1alpha1",
-    ),
-    "a field that is none": (
-        "fleet",
-        lambda d: pod(d).update(terminationGraceSeconds=60),
-        "terminationGraceSeconds",
-    ),
-    "a grace that ends before the drain": (
-        "fleet",
-        lambda d: pod(d).update(terminationGracePeriodSeconds=40),
-        "terminationGracePeriodSeconds: 40, expected 55 or more",
-    ),
-    "an option that plates serve does not have": (
-        "fleet",
-        lambda d: container(d)["args"].append("--drain-seconds=15"),
-        "args: plates serve does not take them: No such option '--drain-seconds'",
-    ),
-    "no processor limit": (
-        "fleet",
-        lambda d: container(d)["resources"]["limits"].pop("cpu"),
-        "limits: no cpu",
-    ),
-    "memory that shared memory and growth do not fit in": (
-        "fleet",
-        lambda d: container(d)["resources"]["limits"].update(memory="4Gi"),
-        "limits: memory is less than the 5.1 GiB that a server may take",
-    ),
-    "the usual shared memory": (
-        "fleet",
-        lambda d: pod(d)["volumes"][1].update(emptyDir={}),
-        "/dev/shm: not in memory",
-    ),
-    "a temporary folder without bound": (
-        "fleet",
-        lambda d: pod(d)["volumes"][0].update(emptyDir={}),
-        "/tmp: no emptyDir with a size",
-    ),
-    "a volume that nobody mounts": (
-        "fleet",
-        lambda d: container(d)["volumeMounts"].pop(),
-        "volumes tmp, shared-memory are not the mounts tmp",
-    ),
-    "replicas beside an autoscaler": (
-        "fleet",
-        lambda d: named(d, "Deployment")["spec"].update(replicas=2),
-        "Deployment plates: replicas are for the Deployment or for an autoscaler to say",
-    ),
-    "an autoscaler of something else": (
-        "fleet",
-        lambda d: named(d, "HorizontalPodAutoscaler")["spec"]["scaleTargetRef"].update(name="plate-nets"),
-        "HorizontalPodAutoscaler plates: no such target",
-    ),
-    "a metric that nobody records": (
-        "fleet-queue",
-        lambda d: named(d, "HorizontalPodAutoscaler")["spec"]["metrics"][0]["pods"]["metric"].update(name="queue"),
-        "HorizontalPodAutoscaler plates: nobody records queue",
-    ),
-    "a policy that lets everybody in": (
-        "fleet",
-        lambda d: named(d, "NetworkPolicy")["spec"]["ingress"][0].pop("from"),
-        "NetworkPolicy plates: lets everybody in",
-    ),
-    "a job that the alerts do not know": (
-        "fleet",
-        lambda d: named(d, "PodMonitor")["spec"]["podMetricsEndpoints"][0].update(relabelings=[]),
-        "PodMonitor plates: the job is set()",
-    ),
-    "a runtime that does not exist": (
-        "kserve",
-        lambda d: named(d, "InferenceService")["spec"]["predictor"]["model"].update(runtime="triton"),
-        "InferenceService wants the runtime triton",
-    ),
-    "more pods than parts": (
-        "batch",
-        lambda d: named(d, "Job", "plates-batch")["spec"].update(completions=9),
-        "Job plates-batch: completions: 9, but --parts=8",
-    ),
-    "a job whose pods do not know their part": (
-        "batch",
-        lambda d: named(d, "Job", "plates-batch")["spec"].update(completionMode="NonIndexed"),
-        "Job plates-batch: expected completionMode Indexed",
-    ),
-    "a root file system that can be written": (
-        "gpu",
-        lambda d: container(d)["securityContext"].update(readOnlyRootFilesystem=False),
-        "readOnlyRootFilesystem is False",
-    ),
-}
+    ("fleet", f"{CONTAINER}.resources.limits.cpu", REMOVED, "limits: no cpu"),
+    ("fleet", f"{CONTAINER}.resources.limits.memory", "4Gi", "memory is less than the 5.1 GiB that a server may take"),
+    ("fleet", f"{POD}.volumes.1.emptyDir", {}, "/dev/shm: not in memory"),
+    ("fleet", f"{POD}.volumes.0.emptyDir", {}, "/tmp: no emptyDir with a size"),
+    ("fleet", f"{CONTAINER}.volumeMounts.1", REMOVED, "volumes tmp, shared-memory are not the mounts tmp"),
+    ("fleet", "Deployment.spec.replicas", 2, "plates: replicas are for the Deployment or for an autoscaler to say"),
+    ("fleet", "HorizontalPodAutoscaler.spec.scaleTargetRef.name", "plate-nets", "Autoscaler plates: no such target"),
+    ("fleet-queue", "HorizontalPodAutoscaler.spec.metrics.0.pods.metric.name", "queue", "plates: nobody records queue"),
+    ("fleet", "NetworkPolicy.spec.ingress.0.from", REMOVED, "NetworkPolicy plates: lets everybody in"),
+    ("fleet", "PodMonitor.spec.podMetricsEndpoints.0.relabelings", [], "PodMonitor plates: the job is set()"),
+    ("kserve", "InferenceService.spec.predictor.model.runtime", "triton", "InferenceService wants the runtime triton"),
+    ("batch", "Job/plates-batch.spec.completions", 9, "Job plates-batch: completions: 9, but --parts=8"),
+    ("batch", "Job/plates-batch.spec.completionMode", "NonIndexed", "plates-batch: expected completionMode Indexed"),
+    ("gpu", f"{CONTAINER}.securityContext.readOnlyRootFilesystem", False, "readOnlyRootFilesystem is False"),
+]
+"""An overlay, what is put where in it, and the fault that is found."""
 
 
-@pytest.mark.parametrize("fault", SEEDED)
-def test_a_seeded_fault_is_found(fault: str) -> None:
-    overlay, put, expected = SEEDED[fault]
+@pytest.mark.parametrize(("overlay", "where", "value", "expected"), SEEDED, ids=lambda each: str(each)[:40])
+def test_a_seeded_fault_is_found(overlay: str, where: str, value: object, expected: str) -> None:
     found = documents(overlay)
-    put(found)
+    document, *steps, last = (int(step) if step.isdigit() else step for step in where.split("."))
+    place = named(found, *str(document).split("/"))
+    for step in steps:
+        place = place[step]
+    if value is REMOVED:
+        del place[last]
+    else:
+        place[last] = value
     assert expected in "\n".join(faults(found))
 
 
