@@ -6,7 +6,6 @@ import pytest
 
 from plate_nets.common.errors import DatasetError
 from plate_nets.evaluation.dataset import COLUMNS
-from plate_nets.recognition.detection import PlateDetector
 from plate_nets.recognition.overlap import iou
 from training.detector.drawn import draw_picture
 from training.detector.pictures import held_out, pictures_of, scene, split_photos
@@ -104,12 +103,6 @@ def test_nothing_to_train_on(tmp_path: Path) -> None:
         split_photos([dataset(tmp_path / "set", [("a.jpg", "1,1,9,5", "X")])], 1.0)
     with pytest.raises(DatasetError, match="no such file"):
         split_photos([tmp_path / "nowhere"], 0.0)
-
-
-def proposing(*rows: tuple[float, ...]) -> PlateDetector:
-    """A detector that returns the same rows (cx, cy, w, h, score) for any 640x640 frame."""
-    answer = np.array([[*row, 1.0] for row in rows], np.float32).reshape(1, -1, 6)
-    return PlateDetector(lambda picture: answer)
 
 
 def test_signs_never_cover_a_plate() -> None:
