@@ -1,5 +1,8 @@
-"""Runs a command of `training` in this process."""
+"""Runs commands: `plates` in a process of its own, those of `training` in this one."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -13,3 +16,10 @@ def invoke(main: Callable[..., Any], *arguments: object) -> Result:
     app = typer.Typer()
     app.command()(main)
     return CliRunner().invoke(app, [*map(str, arguments)])
+
+
+def plates(*arguments: object, **environment: str) -> "subprocess.CompletedProcess[str]":
+    """Run `plates`. It knows no server but the one that it is told."""
+    known = {name: value for name, value in os.environ.items() if name not in ("PLATES_URL", "TRITON_URL")}
+    command = [sys.executable, "-m", "plate_nets", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=known | environment, timeout=280)

@@ -3,6 +3,7 @@
 import io
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice, product
 
 import cv2
 import numpy as np
@@ -28,6 +29,15 @@ class Placed:
     @property
     def box(self) -> Box:
         return Box(self.x, self.y, self.x + self.width, self.y + round(self.width * ASPECT))
+
+
+def crowd(count: int) -> list[Placed]:
+    """Plates with different texts, in rows of four, for a frame of 720 x 1280 px with 20 of them or fewer."""
+    letters = islice(product("KABEMHOPCTYX", repeat=3), count)
+    return [
+        Placed(f"{a}{(i * 37 + 1) % 1000:03d}{b}{c}77", 60 + 300 * (i % 4), 40 + 130 * (i // 4))
+        for i, (a, b, c) in enumerate(letters)
+    ]
 
 
 def compose(h: int, w: int, plates: Iterable[Placed] = (), seed: int = 0) -> Frame:

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from itertools import islice, product
 
 import numpy as np
 import pytest
 
+from plate_nets.cli.options import SCHEME_VARIABLE
 from plate_nets.client import PlateClient, parse_url
 from plate_nets.client.transports import ServerAccess, open_transport
 from plate_nets.client.transports.calls import Input, infer, model_config
@@ -16,15 +16,12 @@ from plate_nets.recognition.decoding import PlateDecoder
 from plate_nets.recognition.geometry import crop_plates
 from plate_nets.triton.server import EmbeddedTriton
 from plate_nets.types import Crops, Logits
-from tests.frames import Placed, compose
+from tests.frames import compose, crowd
 from tests.served.conftest import Served
 
 THREADS = 12
 ROUNDS = 5
-PLACED = [
-    Placed(f"{a}{(i * 37 + 1) % 1000:03d}{b}{c}77", 60 + 300 * (i % 4), 40 + 130 * (i // 4))
-    for i, (a, b, c) in enumerate(islice(product("KABEMHOPCTYX", repeat=3), 20))
-]
+PLACED = crowd(20)
 CROPS = crop_plates(
     compose(720, 1280, PLACED), np.array([[p.box.xmin, p.box.ymin, p.box.xmax, p.box.ymax] for p in PLACED]), 0.1
 )
@@ -83,8 +80,9 @@ def test_other_requests_in_a_batch_change_nothing(served: Served, alone: tuple[C
     assert all(each < requests for each in executed), f"no batch formed: {executed} executions of {requests} requests"
 
 
-def test_a_named_config_runs_two_detectors(served: Served) -> None:
+def test_a_named_config_runs_two_detectors(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     """``--model-config-name`` chooses another number of instances, each with its share of the cores."""
+    monkeypatch.setenv(SCHEME_VARIABLE, "russia")  # fewer models to load
     frame = compose(720, 1280, PLACED)
     options = ("--model-config-name=throughput",)
     with (

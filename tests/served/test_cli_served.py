@@ -1,9 +1,6 @@
 """The commands as a user runs them, against a real server."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import cv2
@@ -11,6 +8,7 @@ import pytest
 
 from plate_nets.recognition.annotation import READ
 from tests.clips import TEXT, passing, write_clip
+from tests.commands import plates
 from tests.frames import Placed, compose, encode
 from tests.served.conftest import Served
 
@@ -25,18 +23,6 @@ def photos(tmp_path: Path) -> Path:
     (folder / "road.png").write_bytes(encode(compose(480, 640)))
     (folder / "torn.jpg").write_bytes(encode(CAR, ".jpg")[:3000])
     return folder
-
-
-def plates(*arguments: object, **environment: str) -> "subprocess.CompletedProcess[str]":
-    known = {name: value for name, value in os.environ.items() if name not in ("PLATES_URL", "TRITON_URL")}
-    return subprocess.run(
-        [sys.executable, "-m", "plate_nets", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=known | environment,
-        timeout=280,
-    )
 
 
 @pytest.mark.parametrize("protocol", ["http", "grpc"])

@@ -9,9 +9,7 @@ import tritonclient.grpc
 import tritonclient.http
 from tritonclient.utils import InferenceServerException
 
-from plate_nets.client import PlateClient
 from plate_nets.common.control_key import headers, metadata
-from plate_nets.recognition.health import known_picture
 from tests.served.conftest import Served
 
 NOBODY = "no_model"
@@ -106,8 +104,3 @@ def test_grpc_answers_with_the_key(served: Served, call: str) -> None:
         except InferenceServerException as error:
             assert call in ("load", "unload", "cuda memory"), error
             assert REFUSED not in str(error)
-
-
-def test_users_need_no_key(client: PlateClient) -> None:
-    assert client.is_ready()
-    assert sorted(plate.reading.text for plate in client.read(known_picture().image)) == sorted(known_picture().texts)
