@@ -46,16 +46,18 @@ def context(browser: Browser, web: httpx.Client) -> Iterator[BrowserContext]:
     assert faults == []
 
 
-def drop(page: Page, *files: tuple[str, bytes]) -> None:
-    """Drop files on the page, as if by hand."""
+def drop(page: Page, *files: tuple[str, bytes], pasted: bool = False) -> None:
+    """Drop files on the page, or paste them, as if by hand."""
     page.evaluate(
-        """files => {
+        """([files, pasted]) => {
             const data = new DataTransfer();
             for (const [name, encoded] of files)
                 data.items.add(new File([Uint8Array.from(atob(encoded), (each) => each.charCodeAt(0))], name));
-            document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
+            const dropped = { dataTransfer: data, bubbles: true, cancelable: true };
+            if (pasted) dispatchEvent(new ClipboardEvent("paste", { clipboardData: data }));
+            else document.body.dispatchEvent(new DragEvent("drop", dropped));
         }""",
-        [[name, base64.b64encode(data).decode()] for name, data in files],
+        [[[name, base64.b64encode(data).decode()] for name, data in files], pasted],
     )
 
 
@@ -94,8 +96,15 @@ def test_a_dropped_photo_shows_its_plates_and_can_be_downloaded(context: Browser
     assert drawn.shape == (720, 1280, 3)
 
 
-def test_a_sign_has_its_characters_where_they_are_on_the_plate(context: BrowserContext) -> None:
-    found = opened(context).evaluate("""async (texts) => {
+@pytest.fixture(scope="module")
+def scripts(browser: Browser, web: httpx.Client) -> Iterator[Page]:
+    """A page for tests that only ask its scripts."""
+    with looking(browser, str(web.base_url), DESK_EN, "/") as page:
+        yield page
+
+
+def test_a_sign_has_its_characters_where_they_are_on_the_plate(scripts: Page) -> None:
+    found = scripts.evaluate("""async (texts) => {
         const { plateSign } = await import("/static/plate.js");
         return texts.map((text) => {
             const sign = plateSign({ text, reading: text, characters: [] });
@@ -137,8 +146,8 @@ def brightness(colour: str) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-def test_a_sign_has_the_ground_of_its_plate_and_stays_legible(context: BrowserContext) -> None:
-    shown = opened(context).evaluate("""async (grounds) => {
+def test_a_sign_has_the_ground_of_its_plate_and_stays_legible(scripts: Page) -> None:
+    shown = scripts.evaluate("""async (grounds) => {
         const { plateSign } = await import("/static/plate.js");
         const characters = [1, 0.7, 0.3].map((score) => ({ char: "A", score }));
         return grounds.map((ground) => {
@@ -215,14 +224,7 @@ def address_picture(address: str) -> Frame:
 
 def test_a_picture_is_pasted(context: BrowserContext) -> None:
     page = opened(context)
-    page.evaluate(
-        """bytes => {
-            const data = new DataTransfer();
-            data.items.add(new File([new Uint8Array(bytes)], "pasted.png"));
-            dispatchEvent(new ClipboardEvent("paste", { clipboardData: data }));
-        }""",
-        list(CAR),
-    )
+    drop(page, ("pasted.png", CAR), pasted=True)
     expect(page.locator(".plate .sign")).to_have_text([TEXT])
 
 
@@ -294,11 +296,8 @@ def test_a_video_is_played_and_its_events_arrive(context: BrowserContext, tmp_pa
     page.wait_for_function("document.querySelector('video').currentTime > 0")
 
 
-@pytest.mark.parametrize("audio", [False, True], ids=["silent", "with_sound_that_it_could_play"])
-def test_a_video_that_the_browser_cannot_play_is_still_read(
-    context: BrowserContext, tmp_path: Path, audio: bool
-) -> None:
-    clip = write_clip(tmp_path / "passing.mp4", passing(12, empty=8), fps=4, codec="mpeg4", audio=audio)
+def test_a_video_that_the_browser_cannot_play_is_still_read(context: BrowserContext, tmp_path: Path) -> None:
+    clip = write_clip(tmp_path / "passing.mp4", passing(12, empty=8), fps=4, codec="mpeg4")
     page = opened(context)
     page.set_input_files("#files", clip)
     expect(page.get_by_text("This browser cannot play this video")).to_be_visible()
@@ -312,12 +311,18 @@ def test_a_video_that_the_browser_cannot_play_is_still_read(
 
 
 def test_a_video_after_a_photo_shows_that_it_cannot_be_played(context: BrowserContext, tmp_path: Path) -> None:
-    clip = write_clip(tmp_path / "passing.avi", passing(4), fps=4, codec="mpeg4")
+    """Neither that of a container which it does not know, nor that whose sound alone it could play."""
+    clips = [
+        write_clip(tmp_path / name, passing(4), fps=4, codec="mpeg4", audio=name == "sound.mp4")
+        for name in ("silent.avi", "sound.mp4")
+    ]
     page = opened(context)
-    drop(page, ("car.jpg", CAR), ("passing.avi", clip.read_bytes()))
-    expect(page.locator(".thumb[data-state=done]")).to_have_count(2, timeout=60_000)
-    page.locator(".thumb").nth(1).click()
-    expect(page.get_by_text("This browser cannot play this video")).to_be_visible()
+    drop(page, ("car.jpg", CAR), *((clip.name, clip.read_bytes()) for clip in clips))
+    expect(page.locator(".thumb[data-state=done]")).to_have_count(3, timeout=60_000)
+    for number in (1, 2):
+        page.locator(".thumb").nth(number).click()
+        expect(page.get_by_text("This browser cannot play this video")).to_be_visible()
+        expect(page.locator("video")).to_have_count(0)
 
 
 def test_a_damaged_video_is_reported(context: BrowserContext) -> None:
