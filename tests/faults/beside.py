@@ -6,9 +6,12 @@ import time
 from collections.abc import Callable
 
 import psutil
+import pytest
 
 TIMES = int(os.environ.get("PLATES_SOAK_TIMES", "30"))
 """How often each attack is repeated in full length."""
+ONCE_OR_OFTEN = (1, pytest.param(TIMES, id="over_and_over", marks=[pytest.mark.soak, pytest.mark.timeout(3600)]))
+"""How often an attack is made in its short and in its full form."""
 GROWTH = 100 << 20
 """Bytes that the attacked process may have grown by at the end."""
 LONGEST_CONTROL = 30.0
