@@ -7,6 +7,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from plate_nets.contract import MODELS
 from plate_nets.triton.server import EmbeddedTriton
 from plate_nets.triton.supervision.events import Status
 from plate_nets.triton.supervision.supervisor import Supervisor
@@ -18,7 +19,7 @@ CONCURRENCY = 4
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[EmbeddedTriton]:
-    with EmbeddedTriton(model_control="explicit", exit_timeout=0) as server:
+    with EmbeddedTriton(model_control="explicit", load=list(MODELS), exit_timeout=0) as server:
         yield server
 
 
