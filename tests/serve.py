@@ -13,7 +13,7 @@ import urllib.request
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import psutil
 
@@ -51,7 +51,8 @@ class Served:
 
 
 class Serve:
-    """`plates serve` on free ports, started and ready; ``prefix`` comes before the command, such as ``unshare``.
+    """`plates serve` on free ports, started and ready; a context manager. ``prefix`` comes before the command, such as
+    ``unshare``.
 
     Unless told otherwise it reads Russian plates only: two models fewer start, and start again after each fault.
     """
@@ -94,6 +95,12 @@ class Serve:
         assert said[-1].startswith("Ready"), self.errors() + self.log_text()
         self.addresses = dict(line.split() for line in said[:4])
         self.family = self.members()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     @property
     def http_url(self) -> str:

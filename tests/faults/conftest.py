@@ -21,17 +21,15 @@ IMPATIENT = ("--probe-deadline", "6", "--grace", "10")
 @pytest.fixture
 def serve(start: Start, tmp_path: Path) -> Iterator[Serve]:
     """A ready `plates serve`."""
-    running = start(tmp_path, ())
-    yield running
-    running.close()
+    with start(tmp_path, ()) as running:
+        yield running
 
 
 @pytest.fixture
 def impatient(start: Start, tmp_path: Path) -> Iterator[Serve]:
     """The same with shorter waits."""
-    running = start(tmp_path, IMPATIENT)
-    yield running
-    running.close()
+    with start(tmp_path, IMPATIENT) as running:
+        yield running
 
 
 @pytest.hookimpl(wrapper=True)

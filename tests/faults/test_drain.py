@@ -22,8 +22,7 @@ def wait_for(serve: Serve, state: str) -> None:
 
 def test_no_accepted_request_is_lost(tmp_path: Path) -> None:
     """Requests that are refused at the end get an error that lets the client ask another server."""
-    serve = Serve(tmp_path, ["--drain", str(DRAIN), "--grpc-max-connection-age", "1"])
-    try:
+    with Serve(tmp_path, ["--drain", str(DRAIN), "--grpc-max-connection-age", "1"]) as serve:
         assert "--grpc-max-connection-age=1000" in serve.server().cmdline()
         wait_for(serve, "serving")
         with Load(serve.http_url, CALLERS) as http, Load(serve.addresses["grpc"], CALLERS) as grpc:
@@ -49,13 +48,10 @@ def test_no_accepted_request_is_lost(tmp_path: Path) -> None:
         assert serve.events("drained")[0]["unfinished"] == []
         assert serve.left() == []
         assert serve.errors() == ""
-    finally:
-        serve.close()
 
 
 def test_requests_over_the_time_are_cut_off_and_the_exit_code_says_so(tmp_path: Path) -> None:
-    serve = Serve(tmp_path, ["--exit-timeout", "1"])
-    try:
+    with Serve(tmp_path, ["--exit-timeout", "1"]) as serve:
         wait_for(serve, "serving")
         with Load(serve.http_url, CALLERS) as load:
             load.wait_for_success(0.0, CALLERS, 30 * LENIENT)
@@ -65,18 +61,13 @@ def test_requests_over_the_time_are_cut_off_and_the_exit_code_says_so(tmp_path: 
         assert serve.events("drained")[0]["unfinished"][0] == "plate_recognition"
         assert "requests in flight took over 1 s and were cut off" in serve.errors()
         assert serve.left() == []
-    finally:
-        serve.close()
 
 
 def test_a_second_signal_ends_it_at_once_even_if_its_guard_is_stopped(tmp_path: Path) -> None:
-    serve = Serve(tmp_path, ["--drain", "600"])
-    try:
+    with Serve(tmp_path, ["--drain", "600"]) as serve:
         (guard,) = psutil.Process(serve.process.pid).children()
         guard.suspend()
         serve.process.send_signal(signal.SIGTERM)
         wait_for(serve, "draining")
         assert serve.finish(signal.SIGTERM) == 143
         assert serve.left() == []
-    finally:
-        serve.close()

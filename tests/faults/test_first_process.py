@@ -15,8 +15,7 @@ GRACE = 40
 
 def test_the_first_process_waits_for_orphans_and_ends_on_a_signal(tmp_path: Path) -> None:
     namespace = (*NAMESPACE, "--fork", "--pid", "--mount-proc", "--kill-child")
-    serve = Serve(tmp_path, environment=system_server(tmp_path), prefix=namespace)
-    try:
+    with Serve(tmp_path, environment=system_server(tmp_path), prefix=namespace) as serve:
         first = psutil.Process(serve.process.pid).children()[0]
         (guard,) = first.children()
         guard.kill()  # its server dies with it, and the first process inherits the stubs
@@ -30,5 +29,3 @@ def test_the_first_process_waits_for_orphans_and_ends_on_a_signal(tmp_path: Path
         assert not guard.is_running()
         assert list(serve.folder.iterdir()) == []
         assert "Traceback" not in serve.errors()
-    finally:
-        serve.close()

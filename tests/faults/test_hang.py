@@ -47,7 +47,7 @@ def with_detectors_that_hang(tmp_path: Path, repository: Path, environment: dict
 
 def test_one_hanging_instance_is_found_while_the_others_answer(tmp_path: Path, repository: Path) -> None:
     serve, victims = with_detectors_that_hang(tmp_path, repository, {"PLATES_YOLO_STALLED_AFTER": "5"})
-    try:
+    with serve:
         with Load(serve.http_url, CONCURRENCY, pause=PAUSE) as load:
             load.wait_for_success(0.0, 2 * CONCURRENCY, 30 * LENIENT)
             victim, _ = serve.stubs("yolo")
@@ -61,14 +61,12 @@ def test_one_hanging_instance_is_found_while_the_others_answer(tmp_path: Path, r
         assert (heal["model"], heal["cause"]) == ("yolo", "a process of it died")
         assert not serve.events("restart")
         assert "in hangs" in serve.log_text(), "the log says where it hung"
-    finally:
-        serve.close()
 
 
 def test_a_model_that_hangs_under_load_is_healed(tmp_path: Path, repository: Path) -> None:
     """Its process lives, and the queues refuse the probe. By that alone it would look like an overload."""
     serve, victims = with_detectors_that_hang(tmp_path, repository, {})
-    try:
+    with serve:
         with Load(serve.http_url, 2 * CONCURRENCY, pause=PAUSE) as load:
             load.wait_for_success(0.0, 2 * CONCURRENCY, 30 * LENIENT)
             victims.write_text(" ".join(str(stub.pid) for stub in serve.stubs("yolo")), encoding="utf-8")
@@ -79,5 +77,3 @@ def test_a_model_that_hangs_under_load_is_healed(tmp_path: Path, repository: Pat
         (heal,) = serve.events("heal")
         assert (heal["model"], heal["cause"]) == ("yolo", "requests wait, and none is answered")
         assert not serve.events("restart")
-    finally:
-        serve.close()

@@ -31,9 +31,8 @@ GROWTH = 400 << 20
 @pytest.fixture(scope="module")
 def serve(start: Start, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
     """A supervised server that must need no healing; a heal would show as a fault."""
-    serve = start(tmp_path_factory.mktemp("hostile"), ())
-    yield serve
-    serve.close()
+    with start(tmp_path_factory.mktemp("hostile"), ()) as serve:
+        yield serve
 
 
 def target(serve: Serve) -> Target:

@@ -112,9 +112,8 @@ def kill_all(
 @pytest.fixture(scope="module")
 def healed_serve(start: Start, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
     """One server for tests that leave it as it was."""
-    running = start(tmp_path_factory.mktemp("healed"), IMPATIENT)
-    yield running
-    running.close()
+    with start(tmp_path_factory.mktemp("healed"), IMPATIENT) as running:
+        yield running
 
 
 @pytest.fixture

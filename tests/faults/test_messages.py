@@ -43,9 +43,8 @@ def names_nothing(told: str) -> None:
 def cramped(tmp_path: Path) -> Iterator[Serve]:
     """`plates serve` with little shared memory."""
     mount = f'mount -t tmpfs -o size={ROOM} tmpfs {SHARED_MEMORY} && exec "$@"'
-    serve = Serve(tmp_path, prefix=[*NAMESPACE, "--mount", "sh", "-c", mount, "sh"])
-    yield serve
-    serve.close()
+    with Serve(tmp_path, prefix=[*NAMESPACE, "--mount", "sh", "-c", mount, "sh"]) as serve:
+        yield serve
 
 
 def test_full_shared_memory_is_reported_without_its_name(cramped: Serve, tmp_path: Path) -> None:
@@ -83,8 +82,7 @@ def test_no_error_reveals_a_name_a_path_or_the_key(
 ) -> None:
     """Checks all messages after every kind of bad picture, dead and stopped processes, and the end of a server."""
     monkeypatch.setenv(KEY_VARIABLE, "0123456789abcdef" * 4)
-    serve = start(tmp_path, IMPATIENT)
-    try:
+    with start(tmp_path, IMPATIENT) as serve:
         assert eventually(serve.is_healthy, 30 * LENIENT)
         before, errors = len(serve.log_text()), len(serve.errors())
         told = [each for protocol in PROTOCOLS for each in asked(serve.addresses[protocol])]
@@ -102,8 +100,6 @@ def test_no_error_reveals_a_name_a_path_or_the_key(
         for each in (*told, *serve.errors()[errors:].splitlines(), *serve.log_text()[before:].splitlines()):
             if not TRITONS_OWN.match(each):
                 names_nothing(PREFIX.sub("", each))
-    finally:
-        serve.close()
 
 
 def asked(url: str) -> Iterator[str]:

@@ -23,9 +23,8 @@ ENOUGH = 0.6
 def serve(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
     """With all readers and the usual threads, as users have it: an answer must take longer than a refusal."""
     monkeypatch.delenv("PLATES_YOLO_THREADS")
-    running = start(tmp_path, ("--scheme", "world"))
-    yield running
-    running.close()
+    with start(tmp_path, ("--scheme", "world")) as running:
+        yield running
 
 
 @pytest.mark.alone

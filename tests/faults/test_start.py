@@ -179,20 +179,16 @@ def test_a_server_that_aborts_as_it_starts_is_started_again(tmp_path: Path) -> N
     shell, rest = program.read_text(encoding="utf-8").split("\n", 1)
     abort = f'[ -e "{once}" ] || {{ touch "{once}"; kill -ABRT $$; }}'
     program.write_text(f"{shell}\n{abort}\n{rest}", encoding="utf-8")
-    serve = Serve(tmp_path, environment=environment)
-    try:
+    with Serve(tmp_path, environment=environment) as serve:
         assert once.exists()
         assert serve.finish(signal.SIGTERM) == 0
         assert serve.left() == []
-    finally:
-        serve.close()
 
 
 def test_a_server_that_cannot_be_started_again_is_given_up(tmp_path: Path, repository: Path) -> None:
     """A model file is damaged while the server runs, then gone. Neither healing nor a restart helps, and the command
     says so. Without the file, Triton is not even started."""
-    serve = Serve(tmp_path, ["--model-repository", str(repository), "--restart-pause", "0.1"])
-    try:
+    with Serve(tmp_path, ["--model-repository", str(repository), "--restart-pause", "0.1"]) as serve:
         assert eventually(serve.is_healthy, 30 * LENIENT)
         file = repository / "yolo" / "1" / "model.xml"
         file.write_text("<net>", encoding="utf-8")
@@ -210,5 +206,3 @@ def test_a_server_that_cannot_be_started_again_is_given_up(tmp_path: Path, repos
         assert "plates: gave up after 5 restarts in a row: " in serve.errors()
         assert "Traceback" not in serve.errors()
         assert serve.left() == []
-    finally:
-        serve.close()

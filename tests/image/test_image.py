@@ -42,9 +42,8 @@ def image() -> str:
 @pytest.fixture(scope="module")
 def container(image: str) -> Iterator[Container]:
     """Started as the README says."""
-    container = Container(image)
-    yield container
-    container.close()
+    with Container(image) as container:
+        yield container
 
 
 def warnings(container: Container) -> list[str]:
@@ -100,8 +99,7 @@ def test_the_container_can_be_restarted(container: Container) -> None:
 @pytest.mark.alone
 def test_no_accepted_request_is_lost_by_a_stop(image: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Meanwhile the engine's proxy may accept connections and close them, because nothing listens behind it."""
-    container = Container(image)
-    try:
+    with Container(image) as container:
         with Load(container.http_url, CALLERS) as load:
             load.wait_for_success(0.0, 2 * CALLERS, 30 * LENIENT)
             told = time.monotonic()
@@ -116,13 +114,10 @@ def test_no_accepted_request_is_lost_by_a_stop(image: str, capsys: pytest.Captur
         assert not [each for each in failed if each.began < told or "Unavailable" not in each.fault]
         with capsys.disabled():
             sys.stdout.write(f"\nstopped under load of {CALLERS} within {took:.1f} s, 0 requests lost\n")
-    finally:
-        container.close()
 
 
 def test_too_little_shared_memory_is_named_at_the_start_and_by_its_own_code(image: str) -> None:
-    container = Container(image, options=("--shm-size", "64m"))
-    try:
+    with Container(image, options=("--shm-size", "64m")) as container:
         (warning,) = warnings(container)
         assert "/dev/shm has 64 MB, expected 1024 or more" in warning
         assert "PLATES_SHARED_MEMORY" in warning and "--shm-size 1g" in warning
@@ -133,14 +128,11 @@ def test_too_little_shared_memory_is_named_at_the_start_and_by_its_own_code(imag
                     client.read(LARGE)
                 assert [each.reading.text for each in client.read(known_picture().image)] == list(known_picture().texts)
         assert container.events("restart") == []
-    finally:
-        container.close()
 
 
 def test_frames_are_refused_while_others_fill_the_shared_memory(image: str) -> None:
     """Frames for which the models have too little shared memory are refused until there is room again."""
-    container = Container(image)
-    try:
+    with Container(image) as container:
         filled = container.run("sh", "-c", "cat /dev/zero > /dev/shm/filled; df /dev/shm")
         assert "100%" in filled.stdout
         assert eventually(lambda: warnings(container), 30 * LENIENT)
@@ -152,8 +144,6 @@ def test_frames_are_refused_while_others_fill_the_shared_memory(image: str) -> N
         container.wait_until_healthy()
         assert reads(container)
         assert len(warnings(container)) == 1
-    finally:
-        container.close()
 
 
 def start_and_fail(image: str, *options: str) -> "subprocess.CompletedProcess[str]":

@@ -172,9 +172,9 @@ def image(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Se
     plates = built.root / "opt" / "plates"
     repository = {"PLATES_MODEL_REPOSITORY": str(plates / "model_repository"), SCHEME_VARIABLE: DEFAULT_SCHEMES}
     environment = system_server(folder) | repository
-    serve = Serve(folder, [word.replace("0.0.0.0", "127.0.0.1") for word in options], environment, log_option=False)
-    yield serve
-    serve.close()
+    arguments = [word.replace("0.0.0.0", "127.0.0.1") for word in options]
+    with Serve(folder, arguments, environment, log_option=False) as serve:
+        yield serve
 
 
 def test_health_check_passes_on_the_models_that_were_built(built: Built, image: Serve) -> None:

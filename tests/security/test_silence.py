@@ -81,14 +81,11 @@ def test_commands_open_no_outside_connection(arguments: tuple[str, ...], said: s
 
 def test_a_server_opens_no_outside_connection(tmp_path: Path) -> None:
     """From its start to its end, with pictures from its supervisor."""
-    serve = Serve(tmp_path, environment=surroundings(tmp_path), prefix=traced(tmp_path))
-    try:
+    with Serve(tmp_path, environment=surroundings(tmp_path), prefix=traced(tmp_path)) as serve:
         assert eventually(lambda: serve.events("serving"), 60 * LENIENT)
         (server,) = psutil.Process(serve.root).children()
         server.terminate()
         assert serve.wait(60) == 0
-    finally:
-        serve.close()
     check_silence(tmp_path)
 
 

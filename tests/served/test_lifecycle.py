@@ -3,8 +3,6 @@
 import os
 import re
 import signal
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +11,7 @@ import psutil
 import pytest
 
 from plate_nets.cli import INTERRUPTED
+from plate_nets.cli.options import SCHEME_VARIABLE
 from plate_nets.cli.serve import EMBEDDED
 from plate_nets.client import PlateClient
 from plate_nets.common.errors import InputError, ServerStartError
@@ -21,6 +20,7 @@ from plate_nets.networks.runtimes.precision import AUTO, PRECISION_VARIABLE
 from plate_nets.recognition.pipeline import CHUNK
 from plate_nets.triton.server import EmbeddedTriton
 from plate_nets.triton.server.stubs import stub_model
+from tests.commands import plates
 from tests.frames import Placed, compose
 from tests.serve import SHARED_MEMORY, Serve
 from tests.served.conftest import Served
@@ -31,14 +31,8 @@ CROWD = compose(480, 800, [Placed("A123BC77", x, y, 120) for x in range(20, 660,
 
 @pytest.fixture
 def serve(tmp_path: Path) -> Iterator[Serve]:
-    running = Serve(tmp_path)
-    yield running
-    running.close()
-
-
-def health(url: str, timeout: float = 60) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "plate_nets", "health", "--url", url, "--timeout", str(timeout)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    with Serve(tmp_path) as running:
+        yield running
 
 
 def test_ctrl_c_ends_it_and_leaves_nothing_behind(serve: Serve) -> None:
@@ -48,7 +42,7 @@ def test_ctrl_c_ends_it_and_leaves_nothing_behind(serve: Serve) -> None:
     listening = [each.laddr.ip for each in sockets if each.status == psutil.CONN_LISTEN]
     assert len(listening) >= 3  # of the server; the supervisor's own is not among its descendants
     assert {address.removeprefix("::ffff:") for address in listening} == {"127.0.0.1"}
-    assert health(serve.addresses["http"]).returncode == 0
+    assert plates("health", "--url", serve.addresses["http"]).returncode == 0
     assert serve.process.stdout is not None
     assert serve.process.stdout.readline() == f"{EMBEDDED}\n"
     assert serve.finish(signal.SIGINT) == INTERRUPTED
@@ -57,18 +51,21 @@ def test_ctrl_c_ends_it_and_leaves_nothing_behind(serve: Serve) -> None:
     assert "Started HTTPService" in serve.log_text()
 
 
-def test_health_detects_a_dead_model_and_an_exception_in_the_block_ends_the_server() -> None:
+def test_health_detects_a_dead_model_and_an_exception_in_the_block_ends_the_server(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """There is no supervisor, and Triton reports the dead model as ready. The server still ends cleanly."""
 
     class Expected(Exception):
         pass
 
+    monkeypatch.setenv(SCHEME_VARIABLE, "russia")  # fewer models to load
     before = set(psutil.Process().children(recursive=True))
     with pytest.raises(Expected), EmbeddedTriton(exit_timeout=0) as server:
         prefix = server.region_prefix
         assert list(SHARED_MEMORY.glob(f"{prefix}*"))
         url = f"grpc://{server.grpc_url}"
-        found = health(url)
+        found = plates("health", "--url", url)
         assert found.returncode == 0, found.stderr
         assert found.stdout.startswith("healthy: ")
         family = set(psutil.Process().children(recursive=True)) - before
@@ -77,7 +74,7 @@ def test_health_detects_a_dead_model_and_an_exception_in_the_block_ends_the_serv
                 process.kill()
         with PlateClient(url) as client:
             assert client.is_ready()
-        found = health(url, timeout=3)
+        found = plates("health", "--url", url, "--timeout", 3)
         assert found.returncode == 1
         assert found.stderr.startswith("unhealthy: ")
         raise Expected
@@ -90,8 +87,7 @@ def test_health_detects_a_dead_model_and_an_exception_in_the_block_ends_the_serv
 def test_a_precision_is_chosen_once_and_sigkill_leaves_nothing_behind(tmp_path: Path) -> None:
     """A model's second process, a replaced process, and a restarted server all use the first choice, even if no file
     can keep it."""
-    serve = Serve(tmp_path, environment={PRECISION_VARIABLE: AUTO, CHOICES_VARIABLE: "/none/choices"})
-    try:
+    with Serve(tmp_path, environment={PRECISION_VARIABLE: AUTO, CHOICES_VARIABLE: "/none/choices"}) as serve:
         first = dict.fromkeys([("yolo", ""), ("corners", ""), ("lprnet", "")], 1)
         again = [("yolo", AGAIN), ("corners", AGAIN)]
         serve.stubs("yolo")[0].kill()  # as soon as it reports ready
@@ -104,8 +100,6 @@ def test_a_precision_is_chosen_once_and_sigkill_leaves_nothing_behind(tmp_path: 
         serve.family = serve.members()
         serve.finish(signal.SIGKILL)
         assert eventually(lambda: not serve.left(), 30), serve.left()
-    finally:
-        serve.close()
 
 
 AGAIN = "as chosen before"
@@ -143,7 +137,7 @@ def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("PLATES_YOLO_MAX_DETECTIONS", "200")
     monkeypatch.setenv("PLATES_YOLO_THREADS", "1")
     monkeypatch.setenv("PLATES_YOLO_MAX_PIXELS", "400000")
-    monkeypatch.setenv("PLATES_PLATE_RECOGNITION_SCHEME", "russia")
+    monkeypatch.setenv(SCHEME_VARIABLE, "russia")
     monkeypatch.setenv("PLATES_PLATE_RECOGNITION_AGAIN_BELOW", "0")  # no second look
     monkeypatch.setenv("PLATES_PLATE_RECOGNITION_AGAIN_UNDER", "0")
     with EmbeddedTriton(exit_timeout=0) as server, PlateClient(server.http_url, timeout=120) as client:
