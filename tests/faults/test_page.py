@@ -38,7 +38,7 @@ from plate_nets.events.sinks.files import JsonlSink
 from plate_nets.web.access import PAGE_HEADER
 from tests.clips import passing, write_clip
 from tests.events import event
-from tests.faults.beside import GROWTH, TIMES, GoodCaller
+from tests.faults.beside import GROWTH, ONCE_OR_OFTEN, TIMES, GoodCaller
 from tests.faults.conftest import LENIENT
 from tests.faults.hostile import PICTURES, Rng, mutated
 from tests.faults.test_reach import say
@@ -233,18 +233,16 @@ LONG = ("A10 40 bodies of 60 MB",)
 """Attacks that only the soak makes."""
 
 
-@pytest.mark.parametrize("attack", [each for each in ATTACKS if each not in LONG])
-def test_an_attack_affects_no_other_client(page: Page, attack: str) -> None:
-    page.good.beside(attack, lambda: ATTACKS[attack](page), 1)
-
-
-@pytest.mark.soak
-@pytest.mark.timeout(3600)
-@pytest.mark.parametrize("attack", ATTACKS)
-def test_each_attack_over_and_over_affects_no_other_client(
-    page: Page, capsys: pytest.CaptureFixture[str], attack: str
+@pytest.mark.parametrize("times", ONCE_OR_OFTEN)
+@pytest.mark.parametrize(
+    "attack", [pytest.param(each, marks=pytest.mark.soak if each in LONG else ()) for each in ATTACKS]
+)
+def test_an_attack_affects_no_other_client(
+    page: Page, capsys: pytest.CaptureFixture[str], attack: str, times: int
 ) -> None:
-    say(capsys, page.good.beside(attack, lambda: ATTACKS[attack](page), TIMES))
+    row = page.good.beside(attack, lambda: ATTACKS[attack](page), times)
+    if times > 1:
+        say(capsys, row)
 
 
 HEALTH_SECONDS = 0.3
