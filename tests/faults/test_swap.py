@@ -1,6 +1,5 @@
 """Hot swaps on a real server: new weights come into service under load without a lost request, or not at all."""
 
-import os
 import shutil
 import subprocess
 import sys
@@ -21,6 +20,7 @@ from plate_nets.triton.server import EmbeddedTriton
 from plate_nets.triton.swap.controller import Controller
 from plate_nets.triton.swap.swap import CANARIES, put_into_service, swap
 from plate_nets.triton.swap.versions import add, latest, locked, scratch_folder, versions
+from tests.commands import plates
 from tests.faults.load import PAUSE, Load
 from tests.networks import save_ir
 from tests.waiting import eventually
@@ -196,33 +196,27 @@ def test_without_the_key_nothing_happens(server: EmbeddedTriton) -> None:
         stranger.states("lprnet")
 
 
-def plates(server: EmbeddedTriton, *words: str | Path, key: str | None = None) -> "subprocess.CompletedProcess[str]":
+def swapped(server: EmbeddedTriton, *words: str | Path) -> "subprocess.CompletedProcess[str]":
     """Run `plates swap` on the server's repository."""
     options = ("--url", server.http_url, "--model-repository", server.model_repository)
-    return subprocess.run(
-        [sys.executable, "-m", "plate_nets", "swap", *words, *options],
-        capture_output=True,
-        text=True,
-        env=os.environ | {KEY_VARIABLE: key or server.control_key},
-        check=False,
-    )
+    return plates("swap", *words, *options, **{KEY_VARIABLE: server.control_key})
 
 
 def test_command_swaps_lists_and_goes_back(server: EmbeddedTriton, controller: Controller, tmp_path: Path) -> None:
     """A server started later serves the swapped version, because it is the latest on disk."""
     repository = server.model_repository
     former = versions(repository / "stn")[-1]
-    done = plates(server, "stn", changed("stn", tmp_path / "new.safetensors", 1e-3, seed=99))
+    done = swapped(server, "stn", changed("stn", tmp_path / "new.safetensors", 1e-3, seed=99))
     assert done.returncode == 0, done.stderr
     assert f"stn: version {former + 1} answers, {former} before" in done.stdout
-    listed = plates(server, "stn", "--list")
+    listed = swapped(server, "stn", "--list")
     assert f"stn {former + 1}  ready" in listed.stdout
     with (
         EmbeddedTriton(repository, model_control="explicit", load=["stn"], exit_timeout=0) as later,
         Controller(later.http_url, later.control_key) as other,
     ):
         assert other.states("stn") == {former + 1: "READY"}
-    done = plates(server, "stn", "--back")
+    done = swapped(server, "stn", "--back")
     assert done.returncode == 0, done.stderr
     assert controller.states("stn")[former] == "READY"
     assert controller.states("stn")[former + 1] == "UNAVAILABLE"
@@ -240,7 +234,7 @@ def test_command_refuses_in_one_line(
     server: EmbeddedTriton, client: PlateClient, words: list[str | Path], code: int, fault: str
 ) -> None:
     before = versions(server.model_repository / "lprnet")
-    done = plates(server, *words)
+    done = swapped(server, *words)
     assert done.returncode == code
     assert fault in done.stderr
     assert "Traceback" not in done.stderr
