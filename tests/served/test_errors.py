@@ -38,6 +38,7 @@ from plate_nets.common.errors import (
     ServerOverloaded,
     ServerUnavailable,
 )
+from plate_nets.contract import MODELS
 from plate_nets.countries import default_schemes
 from plate_nets.triton.server import EmbeddedTriton, default_repository
 from tests.bombs import HUGE
@@ -67,19 +68,6 @@ def ask(
         except InferenceServerException as error:
             return str(error.status()).removeprefix("StatusCode."), str(error.message())
     return "", ""
-
-
-def settled(served: Served, model: str) -> list[int]:
-    """How often a model ran, once requests that their callers gave up are over."""
-    count: list[int] = []
-
-    def stays() -> bool:
-        former, count[:] = count[:], served.executions(model)
-        time.sleep(1)
-        return former == count
-
-    assert eventually(stays, 60)
-    return count
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -217,7 +205,7 @@ def broken(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedTriton]
     config = repository / "stn" / "config.pbtxt"
     config.write_text(config.read_text(encoding="utf-8").replace('"true"', '"false"'), encoding="utf-8")
     torch.jit.script(Fails()).save(str(repository / "stn" / "1" / "model.pt"))
-    with EmbeddedTriton(repository, model_control="explicit", exit_timeout=0) as server:
+    with EmbeddedTriton(repository, model_control="explicit", load=list(MODELS), exit_timeout=0) as server:
         yield server
 
 
