@@ -96,8 +96,8 @@ class CarEvents:
         )
 
     def focus(self, time: float) -> Focus:
-        focus = plan_focus(self._tracker.tracks, time - self._time, time - self._whole)
-        if not focus.only:
+        focus = plan_focus(self._tracker.tracks, time, self._time, self._whole)
+        if focus.is_whole:
             self._whole = time
         return focus
 

@@ -4,7 +4,6 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from typing import Protocol, runtime_checkable
 
 from plate_nets.cameras.capture import Handover
@@ -76,7 +75,7 @@ class FrameReading:
         """
         focus = cars.focus(frame.time)
         if self._settings.needs_whole_frames:
-            focus = replace(focus, only=())
+            focus = Focus(focus.settled)
         deadline = time.monotonic() + _PATIENCE
         while True:
             try:

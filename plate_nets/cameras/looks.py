@@ -45,13 +45,15 @@ class Expected:
     """Whether it was never read."""
 
 
-def plan_focus(tracks: Sequence[Track], seconds: float, since_whole: float) -> Focus:
-    """The tracks after a frame, and the time until the next one -> what is known of the next frame.
+def plan_focus(tracks: Sequence[Track], time: float, last: float, whole: float) -> Focus:
+    """The tracks after a frame -> what is known of the next frame, at this time.
 
-    A plate is not settled if its place is uncertain: it was missed, or another one is expected there too.
+    A plate is not settled if its place is uncertain: it was missed, or another one is expected there too. One that the
+    last look at the whole frame has missed is no reason for another: its windows show more than the whole frame.
 
-    ``since_whole``: seconds from the last look at the whole frame until the next frame.
+    ``last``, ``whole``: the times of the last frame, and of the last look at a whole one.
     """
+    seconds = time - last
     if not tracks or seconds < 0:
         return Focus()
     expected = tuple(track.expected(seconds) for track in tracks)
@@ -62,8 +64,12 @@ def plan_focus(tracks: Sequence[Track], seconds: float, since_whole: float) -> F
         for track, box, is_alone in zip(tracks, expected, alone, strict=True)
         if is_alone and track.seen and _is_settled(track, box, seconds)
     )
-    known = len(tracks) <= _MOST and all(track.seen and track.hits > 1 for track in tracks)
-    return Focus(settled, expected if known and 0 <= since_whole < _WHOLE_PAUSE else ())
+    known = all(track.hits > 1 if track.seen else track.last_seen < whole for track in tracks)
+    if not known or len(tracks) > _MOST or not 0 <= time - whole < _WHOLE_PAUSE:
+        return Focus(settled)
+    seen = tuple(box for track, box in zip(tracks, expected, strict=True) if track.seen)
+    missed = tuple(box for track, box in zip(tracks, expected, strict=True) if not track.seen)
+    return Focus(settled, seen, missed)
 
 
 def expect(track: Track, seconds: float, hw: tuple[int, int]) -> Expected:

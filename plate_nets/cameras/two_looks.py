@@ -56,7 +56,8 @@ class TwoLooks:
         small, square = replace(frame, enlarged=None), frame.stretch.square
         stretch = Stretch.of_aspect(small.size, Fraction(square[1], square[0]))
         up = Stretch(stretch.square, square)
-        known = Focus(_down(up, [each.box for each in expected]), _down(up, focus.only))
+        places = [each.box for each in expected]
+        known = Focus(_down(up, places), _down(up, focus.only), _down(up, focus.missed))
         scene = up.to_square(self._look(stretch.frame(small.bgr()), known, True))
         plates = [replace(plate, reading=NOT_READ, logits=None) for plate in scene.plates]
         return Scene(with_vehicles(plates, scene.vehicles), scene.vehicles)

@@ -79,7 +79,7 @@ class PlateFinder:
         new = ~(inside(boxes, settled) >= _PART).any(axis=1)
         likely, likely_scores = boxes[new], scores[new]
         boxes, scores, quads = self._plates(frame, likely, likely_scores, stages)
-        none = not len(boxes) and not len(settled)
+        none = focus.is_whole and not len(boxes) and not len(settled)
         if none or (boxes[:, 2] - boxes[:, 0]).max(initial=0) > _LARGE * width:
             close, close_scores = self.detector.detect_close_up(frame, stages)
             if len(close):
@@ -106,10 +106,10 @@ class PlateFinder:
         frame."""
         if vehicles:
             return self.detector.detect_both(frame, stages)
-        if focus.only:
-            expected = stacked(focus.only).astype(np.float32)
-            boxes, scores = self.detector.detect_around(frame, expected, stages)
-            if (iou(expected, boxes).max(axis=1, initial=0) >= _EXPECTED).all():
+        if not focus.is_whole:
+            around = stacked((*focus.only, *focus.missed)).astype(np.float32)
+            boxes, scores = self.detector.detect_around(frame, around, stages)
+            if (iou(around[: len(focus.only)], boxes).max(axis=1, initial=0) >= _EXPECTED).all():
                 return boxes, scores, rows_of(())
         return *self.detector.detect(frame, stages), rows_of(())
 

@@ -56,8 +56,15 @@ class Focus:
     settled: tuple[Box, ...] = ()
     """Where plates are expected of which another reading would tell nothing new."""
     only: tuple[Box, ...] = ()
-    """Where all plates are expected, if it is enough to look around these; empty: the whole frame is looked at. If one
-    of them is not found, the whole frame is looked at too."""
+    """Where all plates are expected, if it is enough to look around these. If one of them is not found, the whole frame
+    is looked at too."""
+    missed: tuple[Box, ...] = ()
+    """Where else to look then, found or not."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the whole frame is looked at."""
+        return not self.only and not self.missed
 
 
 @runtime_checkable

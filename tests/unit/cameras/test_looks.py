@@ -9,8 +9,9 @@ import pytest
 from plate_nets.cameras.cars import CarEvents
 from plate_nets.cameras.looks import PATIENCE, expect, plan_focus
 from plate_nets.cameras.plate_events import Camera
-from plate_nets.cameras.tracking import Tracker
+from plate_nets.cameras.tracking import Track, Tracker
 from plate_nets.events.event import PlateEvent
+from plate_nets.recognition.reader import Focus
 from plate_nets.types import NOT_READ, Box, Plate
 from tests.frames import overlap
 from tests.unit.cameras.traffic import T0, FrameOf, approaching, noise, plate
@@ -25,6 +26,12 @@ def tracker_after(frame_of: Callable[[int], list[Plate]], frames: int) -> Tracke
     for number in range(frames):
         tracker.update(frame_of(number), T0 + number / RATE)
     return tracker
+
+
+def focus_after(tracks: Sequence[Track], frames: int, since_whole: float = 1 / RATE) -> Focus:
+    """What is known of the frame after this number of frames."""
+    time = T0 + frames / RATE
+    return plan_focus(tracks, time, time - 1 / RATE, time - since_whole)
 
 
 @pytest.mark.parametrize(
@@ -51,31 +58,33 @@ def test_a_plate_is_settled_if_another_reading_would_tell_nothing_new(
     frame_of: Callable[[int], list[Plate]], frames: int, settled: int
 ) -> None:
     tracks = tracker_after(frame_of, frames).tracks
-    assert len(plan_focus(tracks, 1 / RATE, 0.0).settled) == settled
+    assert len(focus_after(tracks, frames).settled) == settled
 
 
 @pytest.mark.parametrize(
     ("frame_of", "frames", "since_whole", "around"),
     [
-        (lambda _: [plate(CAR, 300), plate(OTHER, 700)], 3, 0.1, 2),
-        (lambda _: [plate(CAR, 300), plate(OTHER, 700)], 3, 0.3, 0),
-        (lambda number: [plate(CAR, 300), *([plate(OTHER, 700)] if number < 2 else [])], 3, 0.1, 0),
-        (lambda number: [plate(CAR, 300), *([plate(OTHER, 700)] if number == 2 else [])], 3, 0.1, 0),
-        (lambda _: [plate(text, 300 + 150 * place) for place, text in enumerate(TEXTS[:9])], 3, 0.1, 0),
-        (lambda number: [plate(CAR, 300)] if number < 2 else [], 3, 0.1, 0),
+        (lambda _: [plate(CAR, 300), plate(OTHER, 700)], 3, 0.1, (2, 0)),
+        (lambda _: [plate(CAR, 300), plate(OTHER, 700)], 3, 0.3, (0, 0)),
+        (lambda number: [plate(CAR, 300), *([plate(OTHER, 700)] if number < 2 else [])], 3, 0.1, (1, 1)),
+        (lambda number: [plate(CAR, 300), *([plate(OTHER, 700)] if number < 2 else [])], 3, 0.2, (0, 0)),
+        (lambda number: [plate(CAR, 300), *([plate(OTHER, 700)] if number == 2 else [])], 3, 0.1, (0, 0)),
+        (lambda _: [plate(text, 300 + 150 * place) for place, text in enumerate(TEXTS[:9])], 3, 0.1, (0, 0)),
+        (lambda number: [plate(CAR, 300)] if number < 2 else [], 3, 0.1, (0, 1)),
     ],
-    ids=["two", "after a while", "one is missed", "a new one", "many", "none is seen"],
+    ids=["two", "after a while", "one was missed", "one is missed now", "a new one", "many", "none is seen"],
 )
 def test_the_whole_frame_is_looked_at_often_and_between_only_where_plates_are_expected(
-    frame_of: Callable[[int], list[Plate]], frames: int, since_whole: float, around: int
+    frame_of: Callable[[int], list[Plate]], frames: int, since_whole: float, around: tuple[int, int]
 ) -> None:
     tracks = tracker_after(frame_of, frames).tracks
-    assert len(plan_focus(tracks, 1 / RATE, since_whole).only) == around
+    focus = focus_after(tracks, frames, since_whole)
+    assert (len(focus.only), len(focus.missed)) == around
 
 
 def test_a_settled_plate_is_expected_where_it_moves_to() -> None:
     tracks = tracker_after(lambda number: [plate(CAR, 300 + 9 * number)], 6).tracks
-    (box,) = plan_focus(tracks, 1 / RATE, 0.0).settled
+    (box,) = focus_after(tracks, 6).settled
     assert (box.xmin + box.xmax) / 2 == pytest.approx(300 + 9 * 6, abs=1)
 
 
@@ -95,7 +104,9 @@ def test_a_plate_that_was_never_read_cannot_wait_until_it_has_left() -> None:
 
 def test_a_settled_plate_is_read_again_after_a_while() -> None:
     tracks = tracker_after(lambda _: [plate(CAR, 300)], 3).tracks
-    assert [len(plan_focus(tracks, seconds, 0.0).settled) for seconds in (0.0, 0.4, 0.6, -0.1)] == [1, 1, 0, 0]
+    last = T0 + 2 / RATE
+    later = [plan_focus(tracks, last + seconds, last, last) for seconds in (0.0, 0.4, 0.6, -0.1)]
+    assert [len(focus.settled) for focus in later] == [1, 1, 0, 0]
 
 
 def sparing(frames: FrameOf, seconds: float, rate: float = RATE) -> tuple[list[PlateEvent], float]:
