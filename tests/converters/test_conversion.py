@@ -93,6 +93,13 @@ def test_a_saved_file_reproduces_the_network(
     assert is_current(conversion, repository)
     assert check(conversion, repository) == (comparison,)
 
+    module = torch.jit.load(str(repository / "net/1/model.pt"))
+    constants = [node.output().toIValue() for node in module.graph.findAllNodes("prim::Constant")]
+    kernels = [value for value in constants if isinstance(value, Tensor) and value.dim() == 4]
+    assert len(kernels) > 3
+    assert all(kernel.is_contiguous(memory_format=torch.channels_last) for kernel in kernels)
+    assert module(torch.zeros(2, 3, 24, 94)).is_contiguous(), "channels last is invisible to the caller"
+
 
 @dataclass(frozen=True)
 class Made:
@@ -150,13 +157,8 @@ def test_a_package_is_of_one_processor_and_has_its_configuration(made: Made, mon
     config = parse_config(repository / "net" / "1" / "config.torch_aoti.pbtxt")
     assert (config.name, config.backend, config.platform) == ("net", "pytorch", "torch_aoti")
     assert (config.max_batch_size, config.HasField("dynamic_batching")) == (32, True)
-    (given,), (answer,) = config.input, config.output
-    assert (given.name, list(given.dims), answer.name, list(answer.dims)) == (
-        "INPUT__0",
-        [3, 24, 94],
-        "OUTPUT__0",
-        [3, 24, 4],
-    )
+    sides = [(each.name, list(each.dims)) for each in (*config.input, *config.output)]
+    assert sides == [("INPUT__0", [3, 24, 94]), ("OUTPUT__0", [3, 24, 4])]
     monkeypatch.setattr("plate_nets.networks.conversion.aoti_package.processor", lambda: "aarch64 neon")
     assert not is_current(conversion, repository, [Format.AOTI])
     fault = r"stale, converted from processor x86_64 .*, expected aarch64 neon; run `python -m converters net --format"
@@ -164,19 +166,6 @@ def test_a_package_is_of_one_processor_and_has_its_configuration(made: Made, mon
         check(conversion, repository, [Format.AOTI])
     with pytest.raises(WeightsError, match=r"made for x86_64 .*, this is aarch64 neon; make one here: `python"):
         writer_of(Format.AOTI).run(repository / "net" / "1", conversion.inputs())
-
-
-@pytest.mark.parametrize("network", [STN, partial(LPRNet, 23)], ids=["STN", "LPRNet"])
-def test_channels_last_is_kept_in_the_file_and_invisible_to_the_caller(
-    network: Callable[[], nn.Module], conversion_of: ConversionOf, repository: Path
-) -> None:
-    convert(conversion_of(network), repository)
-    module = torch.jit.load(str(repository / "net/1/model.pt"))
-    constants = [node.output().toIValue() for node in module.graph.findAllNodes("prim::Constant")]
-    kernels = [value for value in constants if isinstance(value, Tensor) and value.dim() == 4]
-    assert len(kernels) > 3
-    assert all(kernel.is_contiguous(memory_format=torch.channels_last) for kernel in kernels)
-    assert module(torch.zeros(2, 3, 24, 94)).is_contiguous()
 
 
 @pytest.mark.parametrize(
@@ -221,11 +210,6 @@ def test_damaged_weights_are_named_and_nothing_changes(
         assert str(conversion.weights) in str(error.value)
         assert fault in str(error.value)
     assert files(repository) == before
-
-
-def test_weights_of_another_network_are_refused(conversion_of: ConversionOf, repository: Path) -> None:
-    with pytest.raises(WeightsError, match="not weights of LPRNet"):
-        convert(replace(conversion_of(STN), network=partial(LPRNet, 23)), repository)
 
 
 def test_check_finds_a_stale_a_damaged_and_a_missing_file(conversion_of: ConversionOf, repository: Path) -> None:

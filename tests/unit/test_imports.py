@@ -52,6 +52,8 @@ def test_modules_import_only_lower_layers() -> None:
 
 
 LIBRARIES = ("tritonclient", "gevent", "geventhttpclient", "grpc", "google.protobuf", "torch", "cv2")
+TRITONS = "tritonclient.http, tritonclient.grpc"
+BACKEND = "plate_nets.triton.backend"
 HEAVY = ("torch", "openvino", "pytriton", "safetensors", "training", "cv2", "plate_nets.networks.lprnet")
 EXTRAS = ("cv2", "filelock", "matplotlib", "openvino", "PIL", "pytriton", "safetensors", "torch")
 DEVELOPERS = ("training", "yolov5", "torchvision", "converters", "torch")
@@ -63,15 +65,10 @@ DEVELOPERS = ("training", "yolov5", "torchvision", "converters", "torch")
     [
         ("plate_nets", ("cv2", "openvino", "torch", "tritonclient", "matplotlib")),
         ("plate_nets.client", LIBRARIES),
-        ("plate_nets.client.client, tritonclient.http, tritonclient.grpc", HEAVY),
-        ("plate_nets.recognition.health, tritonclient.http, tritonclient.grpc", HEAVY),
-        ("plate_nets.cli, tritonclient.http, tritonclient.grpc", HEAVY),
+        ("plate_nets.cli, plate_nets.client.client, plate_nets.recognition.health, " + TRITONS, HEAVY),
         ("plate_nets.cli, plate_nets.client, plate_nets.triton.supervision.supervisor", EXTRAS),
-        ("plate_nets.networks.registry as found; [each.weights for each in found.NETWORKS.values()]", ("torch",)),
-        ("plate_nets.recognition.finder", ("torch",)),
-        ("plate_nets.triton.backend.recognition", DEVELOPERS),
-        ("plate_nets.triton.backend.detector", DEVELOPERS),
-        ("plate_nets.triton.backend.network_model", DEVELOPERS),
+        ("plate_nets.networks.registry as found; [each.weights for each in found.NETWORKS.values()]", DEVELOPERS),
+        (f"{BACKEND}.recognition, {BACKEND}.detector, {BACKEND}.network_model", DEVELOPERS),
     ],
 )
 def test_a_module_imports_a_heavy_package_only_when_it_is_needed(modules: str, absent: tuple[str, ...]) -> None:

@@ -1,18 +1,18 @@
 """The table that compares another reader with this one."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import cv2
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from benchmarks.measures.other_reader import OtherReader
-from benchmarks.peers import compare
+from benchmarks.peers import compare, main
 from plate_nets.evaluation.onnx_pair import OnnxDetector
 from plate_nets.recognition.local import LocalReader
 from plate_nets.types import Boxes, Frame
+from tests.commands import invoke
 from tests.frames import Placed, compose
 
 
@@ -42,38 +42,36 @@ class Finder(OnnxDetector):
         return np.array([[200, 0, 300, 30], [62, 42, 220, 75]], np.float32)
 
 
-def test_each_reader_reads_whole_photos_with_its_own_detector(reader: LocalReader, tmp_path: Path) -> None:
-    labelled(tmp_path)
-    found = compare(tmp_path, reader, Other(), Finder())
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A labelled folder with one photo of two plates."""
+    (tmp_path / "images").mkdir()
+    plates = [Placed("A123BC77", 60, 40), Placed("K456MH99", 60, 160)]
+    cv2.imwrite(str(tmp_path / "images" / "a.png"), compose(240, 320, plates))
+    rows = [f"a.png,{plate.x},{plate.y},{plate.x + 160},{plate.y + 35},{plate.text},ru" for plate in plates]
+    (tmp_path / "labels.csv").write_text("\n".join(["file,xmin,ymin,xmax,ymax,text,country", *rows]) + "\n")
+    return tmp_path
+
+
+def test_each_reader_reads_whole_photos_with_its_own_detector(reader: LocalReader, folder: Path) -> None:
+    found = compare(folder, reader, Other(), Finder())
     assert [answer.text for answer in found.ours] == ["A123BC77", "K456MH99"]
     assert [answer.text for answer in found.other] == ["A123BC77", ""]
 
 
-def test_both_readers_are_judged_by_the_same_labels(reader: LocalReader, tmp_path: Path) -> None:
-    labelled(tmp_path)
-    found = compare(tmp_path, reader, Other())
+def test_both_readers_are_judged_by_the_same_labels(reader: LocalReader, folder: Path) -> None:
+    found = compare(folder, reader, Other())
     assert [(answer.text, answer.country) for answer in found.ours] == [("A123BC77", "ru"), ("K456MH99", "ru")]
     cells = found.cells()
-    assert cells[:2] == [tmp_path.name, "2"]
+    assert cells[:2] == [folder.name, "2"]
     expected = ["1.00", "1.00", "0.00", "1.00", "1.00", "0.50", "0.50", "0.00"]
     assert [cell.split()[0] for cell in cells[2:10]] == expected
 
 
-def labelled(folder: Path) -> None:
-    """A labelled folder with one photo of two plates."""
-    (folder / "images").mkdir()
-    plates = [Placed("A123BC77", 60, 40), Placed("K456MH99", 60, 160)]
-    cv2.imwrite(str(folder / "images" / "a.png"), compose(240, 320, plates))
-    rows = [f"a.png,{plate.x},{plate.y},{plate.x + 160},{plate.y + 35},{plate.text},ru" for plate in plates]
-    (folder / "labels.csv").write_text("\n".join(["file,xmin,ymin,xmax,ymax,text,country", *rows]) + "\n")
-
-
-def test_a_model_that_cannot_be_used_is_named(tmp_path: Path) -> None:
-    labelled(tmp_path)
-    (tmp_path / "other.onnx").write_bytes(b"?")
-    command = [sys.executable, "-m", "benchmarks.peers", str(tmp_path), "--model", str(tmp_path / "other.onnx")]
-    command += ["--detector", str(tmp_path / "none.onnx"), "--scheme", "russia", "--threads", "1"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    assert done.stderr.startswith(f"error: {tmp_path}/other.onnx: ")
+def test_a_model_that_cannot_be_used_is_named(folder: Path) -> None:
+    (folder / "other.onnx").write_bytes(b"?")
+    models = ["--model", folder / "other.onnx", "--detector", folder / "none.onnx"]
+    done = invoke(main, folder, *models, "--scheme", "russia", "--threads", 1)
+    assert done.exit_code == 1
+    assert done.stderr.startswith(f"error: {folder}/other.onnx: ")
     assert len(done.stderr.splitlines()) == 1

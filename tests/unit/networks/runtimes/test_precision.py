@@ -94,26 +94,26 @@ def test_the_faster_precision_is_used(
         assert choice == Choice("float32", "the processor has no bfloat16")
 
 
-@pytest.mark.parametrize("emulated", [False, True])
+@pytest.mark.parametrize(
+    ("bfloat16", "int8", "tried", "wanted"),
+    [
+        (0.25, 0.2, "int8-bfloat16", "bfloat16"),
+        (0.25, 0.15, "int8-bfloat16", "int8-bfloat16"),
+        (3.0, 0.5, "int8", "int8"),
+        (3.0, 1.5, "int8", "float32"),
+    ],
+    ids=["not worth it", "worth it", "bfloat16 is emulated", "nothing is faster"],
+)
 def test_layers_without_int8_use_bfloat16_if_that_is_fast(
-    model_repository: Path, monkeypatch: pytest.MonkeyPatch, emulated: bool
+    model_repository: Path, monkeypatch: pytest.MonkeyPatch, bfloat16: float, int8: float, tried: str, wanted: Precision
 ) -> None:
-    loaded: list[str] = []
-    monkeypatch.setattr(precision, "has_bfloat16", lambda: True)
-    candidate = slow_in("bfloat16" if emulated else "float32", LPRNET.name, loaded)
-    precision._measured(candidate, file_of(model_repository, LPRNET.name))
-    assert loaded == ["float32", "bfloat16", "int8" if emulated else "int8-bfloat16"]
-
-
-@pytest.mark.parametrize(("seconds", "wanted"), [(0.2, "bfloat16"), (0.15, "int8-bfloat16")])
-def test_int8_beside_bfloat16_has_to_be_worth_it(
-    model_repository: Path, monkeypatch: pytest.MonkeyPatch, seconds: float, wanted: Precision
-) -> None:
-    taken = iter((1.0, 0.25, seconds))
+    """Seconds of each, where float32 takes one."""
+    taken, loaded = iter((1.0, bfloat16, int8)), list[str]()
     monkeypatch.setattr(precision, "_seconds", lambda run, example: next(taken))
     monkeypatch.setattr(precision, "has_bfloat16", lambda: True)
-    candidate = replace(CANDIDATES[LPRNET.name], load=lambda path, threads, wanted: np.copy, agree=lambda a, b: True)
+    candidate = replace(slow_in("none", LPRNET.name, loaded), agree=lambda exact, short: True)
     assert precision._measured(candidate, file_of(model_repository, LPRNET.name)).precision == wanted
+    assert loaded == ["float32", "bfloat16", tried]
 
 
 def test_weights_that_do_not_agree_stay_in_float32(model_repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:

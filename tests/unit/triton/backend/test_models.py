@@ -394,14 +394,21 @@ def test_a_limit_can_be_set_for_yolo_only(
     assert fake_server.counts() == {"plate_recognition": 2, "yolo": 2}
 
 
-@pytest.fixture
-def real(fake_server: triton.Server, model_repository: Path) -> triton.Server:
-    """Detector, reader and BLS as shipped, without a server."""
+@pytest.fixture(scope="module")
+def shipped(model_repository: Path) -> dict[str, Any]:
+    """Detector, reader and BLS, initialized."""
     backend = ROOT / "plate_nets" / "triton" / "backend" / "backends" / "pytorch" / "model.py"
-    for name, spec in MODELS.items():
-        folder = model_repository / name
-        path = backend if spec.backend == "pytorch" else folder / "1" / "model.py"
-        fake_server.models[name] = triton.load_model(path, folder / "config.pbtxt")
+    paths = {
+        name: backend if spec.backend == "pytorch" else model_repository / name / "1" / "model.py"
+        for name, spec in MODELS.items()
+    }
+    return {name: triton.load_model(path, model_repository / name / "config.pbtxt") for name, path in paths.items()}
+
+
+@pytest.fixture
+def real(fake_server: triton.Server, shipped: dict[str, Any]) -> triton.Server:
+    """Detector, reader and BLS as shipped, without a server."""
+    fake_server.models.update(shipped)
     return fake_server
 
 

@@ -107,19 +107,14 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Guarded]]:
         shutil.rmtree(each.environment, ignore_errors=True)
 
 
-def test_the_files_of_a_running_server_exist(start: Callable[..., Guarded]) -> None:
-    running = start()
-    assert len(running.pids) == 2 and all(map(is_alive, running.pids))
-    assert (running.folder / "backends" / "python" / "library").read_text(encoding="utf-8") == "library"
-    assert (running.folder / "package" / "library").is_file()
-    assert len(running.regions) == 1
-
-
 @pytest.mark.parametrize(("behaviour", "timeout"), [("", 5), ("stubborn", 0.2), ("", 0)])
-def test_closing_the_input_of_the_guard_ends_everything(
+def test_a_server_has_its_files_and_closing_the_input_of_the_guard_ends_everything(
     start: Callable[..., Guarded], behaviour: str, timeout: float
 ) -> None:
     running = start(behaviour, timeout)
+    assert len(running.pids) == 2 and all(map(is_alive, running.pids)) and len(running.regions) == 1
+    assert (running.folder / "backends" / "python" / "library").read_text(encoding="utf-8") == "library"
+    assert (running.folder / "package" / "library").is_file()
     running.close_input()
     running.process.wait(20)
     assert running.left() == []
@@ -155,10 +150,10 @@ def test_only_new_and_empty_folders_in_tmp_are_removed(
     assert not of_another.exists()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_the_guard_ignores_signals(start: Callable[..., Guarded], number: int) -> None:
+def test_the_guard_ignores_signals(start: Callable[..., Guarded]) -> None:
     running = start()
-    running.process.send_signal(number)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        running.process.send_signal(number)
     assert not eventually(lambda: running.process.poll() is not None, 0.6)
     assert is_alive(running.pids[0])
 
