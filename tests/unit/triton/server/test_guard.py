@@ -86,7 +86,7 @@ def is_alive(pid: int) -> bool:
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[Callable[..., Guarded]]:
+def guarded(tmp_path: Path) -> Iterator[Callable[..., Guarded]]:
     started: list[Guarded] = []
 
     def run(behaviour: str = "", timeout: float = 5, parent: Path | None = None) -> Guarded:
@@ -109,9 +109,9 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Guarded]]:
 
 @pytest.mark.parametrize(("behaviour", "timeout"), [("", 5), ("stubborn", 0.2), ("", 0)])
 def test_a_server_has_its_files_and_closing_the_input_of_the_guard_ends_everything(
-    start: Callable[..., Guarded], behaviour: str, timeout: float
+    guarded: Callable[..., Guarded], behaviour: str, timeout: float
 ) -> None:
-    running = start(behaviour, timeout)
+    running = guarded(behaviour, timeout)
     assert len(running.pids) == 2 and all(map(is_alive, running.pids)) and len(running.regions) == 1
     assert (running.folder / "backends" / "python" / "library").read_text(encoding="utf-8") == "library"
     assert (running.folder / "package" / "library").is_file()
@@ -121,23 +121,23 @@ def test_a_server_has_its_files_and_closing_the_input_of_the_guard_ends_everythi
     assert (running.folder.parent / "library").is_file(), "what is linked is not removed"
 
 
-def test_the_guard_exits_with_the_code_of_the_server(start: Callable[..., Guarded]) -> None:
-    running = start("3")
+def test_the_guard_exits_with_the_code_of_the_server(guarded: Callable[..., Guarded]) -> None:
+    running = guarded("3")
     assert running.process.wait(20) == 3
     assert running.left() == []
 
 
-def test_a_killed_server_is_cleaned_up(start: Callable[..., Guarded]) -> None:
-    running = start()
+def test_a_killed_server_is_cleaned_up(guarded: Callable[..., Guarded]) -> None:
+    running = guarded()
     os.kill(running.pids[0], signal.SIGKILL)
     assert running.process.wait(20) == 128 + signal.SIGKILL
     assert running.left() == []
 
 
 def test_only_new_and_empty_folders_in_tmp_are_removed(
-    start: Callable[..., Guarded], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    guarded: Callable[..., Guarded], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    running = start("packed")
+    running = guarded("packed")
     running.close_input()
     running.process.wait(20)
     assert [each.name for each in running.environment.iterdir()] == ["library"]
@@ -150,16 +150,16 @@ def test_only_new_and_empty_folders_in_tmp_are_removed(
     assert not of_another.exists()
 
 
-def test_the_guard_ignores_signals(start: Callable[..., Guarded]) -> None:
-    running = start()
+def test_the_guard_ignores_signals(guarded: Callable[..., Guarded]) -> None:
+    running = guarded()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         running.process.send_signal(number)
     assert not eventually(lambda: running.process.poll() is not None, 0.6)
     assert is_alive(running.pids[0])
 
 
-def test_a_killed_guard_takes_the_server_with_it(start: Callable[..., Guarded]) -> None:
-    running = start()
+def test_a_killed_guard_takes_the_server_with_it(guarded: Callable[..., Guarded]) -> None:
+    running = guarded()
     running.process.kill()
     running.process.wait()
     assert eventually(lambda: not is_alive(running.pids[0]), 20)
@@ -172,10 +172,10 @@ time.sleep(600)
 """
 
 
-def test_a_parent_killed_by_sigkill_leaves_nothing_behind(start: Callable[..., Guarded], tmp_path: Path) -> None:
+def test_a_parent_killed_by_sigkill_leaves_nothing_behind(guarded: Callable[..., Guarded], tmp_path: Path) -> None:
     """The pipe stays open here, as with a fork of the parent. The guard sees that its parent is gone."""
     parent = tmp_path / "parent.py"
     parent.write_text(PARENT, encoding="utf-8")
-    running = start(parent=parent)
+    running = guarded(parent=parent)
     running.process.kill()
     assert eventually(lambda: running.left() == [], 20)
