@@ -1,11 +1,25 @@
 """Events for tests of what happens to them."""
 
+import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
+from jsonschema import Draft202012Validator
 from ulid import ULID
 
-from plate_nets.events.event import Candidate, Character, Frames, PlateEvent, Region, Stage, WatchMatch, ZoneVisit
+from plate_nets.events.event import (
+    Candidate,
+    Character,
+    Frames,
+    PlateEvent,
+    Region,
+    Stage,
+    WatchMatch,
+    ZoneVisit,
+    event_schema,
+)
+from plate_nets.events.sinks.base import Record
 from plate_nets.types import Box
 
 MOMENT = datetime(2026, 11, 22, 10, 0, 0, 250_000, UTC)
@@ -53,3 +67,16 @@ def event(
 def later(earlier: PlateEvent, stage: Stage = "final") -> PlateEvent:
     """The next record of the same car."""
     return replace(earlier, stage=stage, revision=earlier.revision + 1)
+
+
+def record(each: PlateEvent, sequence: int = 1) -> Record:
+    """An event as a sink gets it."""
+    return Record(sequence, each.key, each.camera_id, each.to_json())
+
+
+def checked(each: PlateEvent) -> dict[str, Any]:
+    """An event as JSON, which fits the schema and is read as it was written."""
+    written: dict[str, Any] = json.loads(each.to_json())
+    Draft202012Validator(event_schema(), format_checker=Draft202012Validator.FORMAT_CHECKER).validate(written)
+    assert PlateEvent.from_dict(written).to_dict() == written
+    return written

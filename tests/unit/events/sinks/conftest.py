@@ -56,8 +56,11 @@ def listening(answer: Answer) -> Iterator[int]:
         listener.close()
 
 
+Hostile = Callable[[Answer], str]
+
+
 @pytest.fixture
-def hostile() -> Iterator[Callable[[Answer], int]]:
-    """`listening` until the end of the test."""
+def hostile() -> Iterator[Hostile]:
+    """`listening` until the end of the test: host and port."""
     with contextlib.ExitStack() as stack:
-        yield lambda answer: stack.enter_context(listening(answer))
+        yield lambda answer: f"127.0.0.1:{stack.enter_context(listening(answer))}"

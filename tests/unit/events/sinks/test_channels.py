@@ -6,13 +6,9 @@ from datetime import UTC, datetime, timedelta
 from plate_nets.events.event import PlateEvent, WatchMatch
 from plate_nets.events.sinks.base import Record
 from plate_nets.events.sinks.channels import Visits, is_late, list_topic
-from tests.events import MOMENT, event, later
+from tests.events import MOMENT, event, later, record
 
 DRIVE = ["lists/staff", "lists/staff/gate", "lists/staff/gate/drive"]
-
-
-def record(each: PlateEvent) -> Record:
-    return Record(each.revision, each.key, each.camera_id, each.to_json())
 
 
 def new(*events: PlateEvent) -> list[list[str]]:

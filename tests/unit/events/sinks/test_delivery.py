@@ -1,7 +1,8 @@
 """The thread of a sink: it continues after any fault, and reports its state."""
 
 import queue
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -20,15 +21,14 @@ from tests.waiting import eventually
 
 @pytest.fixture
 def outbox(tmp_path: Path) -> Iterator[Outbox]:
-    outbox = Outbox(tmp_path / "outbox.sqlite", ["sink"])
-    yield outbox
-    outbox.close()
+    with closing(Outbox(tmp_path / "outbox.sqlite", ["sink"])) as outbox:
+        yield outbox
 
 
 class Faulty(Sink):
     """Takes records, but sometimes fails with a bug."""
 
-    def __init__(self, faults: int) -> None:
+    def __init__(self, faults: int = 0) -> None:
         self.faults = faults
         self.taken: list[str] = []
 
@@ -39,18 +39,30 @@ class Faulty(Sink):
         self.taken += [record.key for record in records]
 
 
+def fill(outbox: Outbox, count: int) -> list[str]:
+    """The keys of so many events."""
+    events = [event(number) for number in range(count)]
+    for each in events:
+        outbox.append(each)
+    return [each.key for each in events]
+
+
+def delivery_of(sink: Sink, outbox: Outbox, notice: Callable[[str], object] = lambda _: None) -> Delivery:
+    return Delivery("sink", sink, outbox, notice, first_pause=0.01)
+
+
 def test_an_internal_error_is_reported_and_counted_and_loses_nothing(outbox: Outbox) -> None:
     said: queue.Queue[str] = queue.Queue()
     sink = Faulty(3)
-    delivery = Delivery("sink", sink, outbox, said.put, first_pause=0.01)
-    outbox.append(event(0))
+    delivery = delivery_of(sink, outbox, said.put)
+    keys = fill(outbox, 1)
     assert said.get(timeout=30) == (
         "sink: an internal error (KeyError); the log has its traceback; records wait in the outbox"
     )
     assert said.get(timeout=30) == "sink: takes records again"
     assert (threads.faults()["sink sink"], "sink sink" in threads.failing()) == (3, False)
     assert finish_all([delivery], 30) == []
-    assert sink.taken == [event(0).key]
+    assert sink.taken == keys
     assert (delivery.state().delivered, delivery.state().failures, delivery.state().error) == (1, 3, None)
 
 
@@ -70,15 +82,12 @@ def test_the_outbox_is_told_once_of_many_records_that_are_sent_one_by_one(tmp_pa
             self.faults += len(self.taken) == 30 and not told
             super().send(records)
 
-    outbox = Counting(tmp_path / "outbox.sqlite", ["sink"])
-    for number in range(50):
-        outbox.append(event(number))
-    sink = OneByOne(0)
-    delivery = Delivery("sink", sink, outbox, lambda _: None, first_pause=0.01)
-    assert eventually(lambda: delivery.state().waiting == 0, 30)
-    assert finish_all([delivery], 30) == []
-    assert told == [30, 50] and sink.taken == [event(number).key for number in range(50)]
-    outbox.close()
+    with closing(Counting(tmp_path / "outbox.sqlite", ["sink"])) as outbox:
+        keys, sink = fill(outbox, 50), OneByOne()
+        delivery = delivery_of(sink, outbox)
+        assert eventually(lambda: delivery.state().waiting == 0, 30)
+        assert finish_all([delivery], 30) == []
+    assert told == [30, 50] and sink.taken == keys
 
 
 def test_a_refused_record_takes_no_other_of_its_batch_with_it(outbox: Outbox) -> None:
@@ -90,18 +99,16 @@ def test_a_refused_record_takes_no_other_of_its_batch_with_it(outbox: Outbox) ->
                 raise RecordRefused("no")
             super().send(records)
 
-    for number in range(8):
-        outbox.append(event(number))
-    sink = Refusing(0)
-    delivery = Delivery("sink", sink, outbox, lambda _: None, first_pause=0.01)
+    keys, sink = fill(outbox, 8), Refusing()
+    delivery = delivery_of(sink, outbox)
     assert finish_all([delivery], 30) == []
-    assert sink.taken == [event(number).key for number in range(8) if number != 3]
+    assert sink.taken == keys[:3] + keys[4:]
     assert (delivery.state().delivered, delivery.state().refused, delivery.state().waiting) == (7, 1, 0)
 
 
 def test_a_failing_delivery_reports_its_error(outbox: Outbox) -> None:
     delivery = Delivery("sink", Faulty(10**9), outbox, lambda _: None)
-    outbox.append(event(0))
+    fill(outbox, 1)
     assert eventually(lambda: delivery.state().error, 30)
     assert threads.failing() == {"sink sink": "an internal error (KeyError); the log has its traceback"}
     assert finish_all([delivery], 30) == []
@@ -114,13 +121,11 @@ def test_a_full_disk_is_reported_and_everything_is_delivered_later(
 ) -> None:
     said: queue.Queue[str] = queue.Queue()
     path = small_disk.path / "events"
-    delivery = Delivery("sink", kind(path), outbox, said.put, first_pause=0.05)
+    delivery = delivery_of(kind(path), outbox, said.put)
     small_disk.fill()
-    for number in range(3):
-        outbox.append(event(number))
-    line = said.get(timeout=30)
+    fill(outbox, 3)
     reason = "its disk is full" if kind is SqliteSink else "No space left on device"
-    assert line == f"sink: {path}: {reason}; records wait in the outbox"
+    assert said.get(timeout=30) == f"sink: {path}: {reason}; records wait in the outbox"
     assert eventually(lambda: delivery.state().failures > 2, 30)
     assert delivery.state().error is not None
     small_disk.free()
@@ -131,15 +136,12 @@ def test_a_full_disk_is_reported_and_everything_is_delivered_later(
 
 
 def test_delivered_records_do_not_repeat_while_the_outbox_is_not_writable(small_disk: SmallDisk) -> None:
-    outbox = Outbox(small_disk.path / "outbox.sqlite", ["sink"])
-    sink = Faulty(0)
-    for number in range(20):
-        outbox.append(event(number))
-    small_disk.fill()
-    delivery = Delivery("sink", sink, outbox, lambda _: None, first_pause=0.01)
-    assert eventually(lambda: len(sink.taken) == 20 or delivery.state().failures > 3, 30)
-    small_disk.free()
-    assert eventually(lambda: delivery.state().waiting == 0, 60)
-    assert finish_all([delivery], 30) == []
-    assert sink.taken == [event(number).key for number in range(20)]
-    outbox.close()
+    with closing(Outbox(small_disk.path / "outbox.sqlite", ["sink"])) as outbox:
+        keys, sink = fill(outbox, 20), Faulty()
+        small_disk.fill()
+        delivery = delivery_of(sink, outbox)
+        assert eventually(lambda: len(sink.taken) == 20 or delivery.state().failures > 3, 30)
+        small_disk.free()
+        assert eventually(lambda: delivery.state().waiting == 0, 60)
+        assert finish_all([delivery], 30) == []
+    assert sink.taken == keys

@@ -15,7 +15,7 @@ from plate_nets.events.event import ZoneVisit
 from plate_nets.events.sinks.base import Record
 from plate_nets.events.sinks.files import COLUMNS, CsvSink, JsonlSink, ParquetSink
 from tests.disk import SmallDisk
-from tests.events import MOMENT, event
+from tests.events import MOMENT, event, record
 
 TERABYTE = 1 << 40
 
@@ -28,26 +28,24 @@ def sink(request: pytest.FixtureRequest) -> type[JsonlSink]:
 
 
 def records(*numbers: int) -> list[Record]:
-    events = [event(number, listed=True) for number in numbers]
-    return [Record(number + 1, each.key, each.camera_id, each.to_json()) for number, each in enumerate(events)]
+    return [record(event(each, listed=True), number) for number, each in enumerate(numbers, 1)]
 
 
 def test_lines_of_json_are_the_events(tmp_path: Path) -> None:
+    """Also if a later run continues after a line that an interruption tore."""
     path = tmp_path / "events.jsonl"
-    for numbers in ((0, 1), (2,)):  # a later run continues
+    for numbers in ((0, 1), (2,)):
         with JsonlSink(path) as sink:
             sink.send(records(*numbers))
-    found = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    assert found == [event(number, listed=True).to_dict() for number in range(3)]
+        whole = path.read_text(encoding="utf-8")
+        path.write_text(whole + event(3).to_json()[:50], encoding="utf-8")
+    JsonlSink(path).close()
+    expected = [event(number, listed=True).to_json() for number in range(3)]
+    assert path.read_text(encoding="utf-8") == "".join(f"{line}\n" for line in expected)
 
 
-def test_a_torn_line_is_removed(tmp_path: Path) -> None:
-    path = tmp_path / "events.jsonl"
-    whole = event(0).to_json() + "\n"
-    path.write_text(whole + event(1).to_json()[:50], encoding="utf-8")
-    with JsonlSink(path) as sink:
-        sink.send(records(1))
-    assert path.read_text(encoding="utf-8") == whole + event(1, listed=True).to_json() + "\n"
+def table(path: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
 
 
 def test_a_table_has_a_header_once(tmp_path: Path) -> None:
@@ -57,9 +55,8 @@ def test_a_table_has_a_header_once(tmp_path: Path) -> None:
             sink.send(records(number))
     zones = tuple(ZoneVisit(zone, MOMENT, None) for zone in ("drive", "gate", "drive"))
     with CsvSink(path) as sink:
-        sink.send([Record(3, event(2).key, "gate", replace(event(2), plate="京A88731", zones=zones).to_json())])
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
+        sink.send([record(replace(event(2), plate="京A88731", zones=zones))])
+    rows = table(path)
     assert tuple(rows[0]) == COLUMNS
     assert [row["plate"] for row in rows] == ["A000BC77", "A001BC77", "京A88731"]
     assert [row["latin"] for row in rows] == ["", "", "BJ-A88731"]
@@ -75,9 +72,8 @@ def test_a_table_of_an_earlier_version_keeps_its_columns(tmp_path: Path) -> None
         for number in range(2):
             with CsvSink(path) as sink:
                 sink.send(records(number))
-        with path.open(encoding="utf-8", newline="") as file:
-            rows = list(csv.DictReader(file))
-        assert [(tuple(row), row["plate"]) for row in rows] == [(header, "A000BC77"), (header, "A001BC77")]
+        plates = [(tuple(row), row["plate"]) for row in table(path)]
+        assert plates == [(header, "A000BC77"), (header, "A001BC77")]
     for foreign in (COLUMNS[:1], COLUMNS[:24], (*of_0_3, "colour"), (*COLUMNS, "colour"), COLUMNS[1:]):
         path.write_text(",".join(foreign) + "\n", encoding="utf-8")
         with pytest.raises(InputError, match="got another first line"):
@@ -88,8 +84,7 @@ def plates(sink: type[JsonlSink] | type[CsvSink], path: Path) -> list[str]:
     """The texts in a file, which must have only whole lines."""
     text = path.read_text(encoding="utf-8")
     assert text.endswith("\n")
-    rows = csv.DictReader(text.splitlines()) if sink is CsvSink else map(json.loads, text.splitlines())
-    return [row["plate"] for row in rows]
+    return [row["plate"] for row in (table(path) if sink is CsvSink else map(json.loads, text.splitlines()))]
 
 
 def away(path: Path) -> Path:
@@ -109,8 +104,8 @@ def test_a_moved_file_is_created_again(tmp_path: Path, sink: type[JsonlSink], ro
     with sink(path) as opened:
         opened.send(records(0))
         moved = rotate(path)
-        opened.send(records(1))
-        opened.send(records(2))
+        for number in (1, 2):
+            opened.send(records(number))
     assert plates(sink, moved) == ["A000BC77"]
     assert plates(sink, path) == ["A001BC77", "A002BC77"]
 

@@ -8,7 +8,7 @@ import resource
 import shutil
 import socket
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 import yaml
 from jinja2 import Environment
+from jsonschema import Draft202012Validator
 from paho.mqtt.client import Client, MQTTMessage
 from paho.mqtt.enums import MQTTErrorCode, _ConnectionState
 
@@ -33,10 +34,10 @@ from plate_nets.events.sinks.outbox import Outbox
 from plate_nets.events.sinks.recorder import Recorder
 from plate_nets.events.sinks.settings import MqttSettings
 from tests.broker import Broker
-from tests.events import event, later
+from tests.events import event, later, record
 from tests.faults.conftest import LENIENT
 from tests.paths import ROOT
-from tests.unit.events.sinks.conftest import Answer, sends, sends_and_waits
+from tests.unit.events.sinks.conftest import Answer, Hostile, sends, sends_and_waits
 from tests.waiting import eventually
 
 RIGHT_SECONDS = 5.0
@@ -63,7 +64,7 @@ def recent(each: PlateEvent) -> PlateEvent:
 
 
 def records(*numbers: int) -> list[Record]:
-    return [Record(n + 1, event(n).key, "gate", event(n).to_json()) for n in numbers]
+    return [record(event(number), number + 1) for number in numbers]
 
 
 def test_events_arrive_in_order_and_the_camera_is_announced(broker: Broker) -> None:
@@ -79,65 +80,36 @@ def test_events_arrive_in_order_and_the_camera_is_announced(broker: Broker) -> N
     announced = {each.topic: json.loads(each.payload) for each in found if each.topic.startswith("homeassistant/")}
     entities = ("sensor/site-2f-plates_gate", "sensor/site-2f-plates_gate-3a-visits", "event/site-2f-plates_gate")
     assert set(announced) == {f"homeassistant/{each}/config" for each in entities}
-    assert {config["state_topic"] for config in announced.values()} == {
-        "site/plates/gate/event",
-        "site/plates/gate/visits",
-    }
+    states = {config["state_topic"] for config in announced.values()}
+    assert states == {"site/plates/gate/event", "site/plates/gate/visits"}
     assert {each.qos for each in found} == {1}
 
 
-def is_text(value: object) -> bool:
-    return isinstance(value, str) and bool(value)
+def fields(**values: Any) -> dict[str, Any]:
+    """The JSON schema of an object that has no other keys."""
+    return {"type": "object", "properties": values, "additionalProperties": False}
 
 
-def is_topic(value: object) -> bool:
-    """A topic to subscribe to: text without control characters; ours have no wildcard."""
-    return isinstance(value, str) and re.fullmatch(r"[^\x00-\x1f\x7f-\x9f+#]+", value) is not None
-
-
-def is_template(value: object) -> bool:
-    """A Jinja template that compiles."""
-    return isinstance(value, str) and Environment().from_string(value) is not None
-
-
-def is_availability(value: object) -> bool:
-    return (
-        isinstance(value, list)
-        and bool(value)
-        and all(set(each) == {"topic"} and is_topic(each["topic"]) for each in value)
-    )
-
-
-def is_device(value: object) -> bool:
-    """One of the keys that ours have."""
-    return (
-        isinstance(value, dict)
-        and value.keys() == {"identifiers", "name", "manufacturer"}
-        and all(map(is_text, (*value["identifiers"], value["name"], value["manufacturer"])))
-    )
-
-
-Checks = dict[str, Callable[[object], bool]]
-ENTITY: Checks = {
-    "name": is_text,
-    "unique_id": is_text,
-    "availability": is_availability,
-    "availability_mode": lambda value: value in ("all", "any", "latest"),
-    "icon": lambda value: isinstance(value, str) and re.fullmatch(r"[\w-]+:[\w-]+", value) is not None,
-    "device": is_device,
+TEXT = {"type": "string", "minLength": 1}
+TEXTS = {"type": "array", "items": TEXT, "minItems": 1}
+TOPIC = {"type": "string", "pattern": r"\A[^\x00-\x1f\x7f-\x9f+#]+\Z"}  # ours have no wildcard
+DEVICE = fields(identifiers=TEXTS, name=TEXT, manufacturer=TEXT) | {"minProperties": 3}
+ENTITY = {
+    **dict.fromkeys(("name", "unique_id", "availability_mode"), TEXT),
+    "availability": {"type": "array", "items": fields(topic=TOPIC) | {"required": ["topic"]}, "minItems": 1},
+    "icon": {"type": "string", "pattern": r"\A[\w-]+:[\w-]+\Z"},
+    "device": DEVICE,
 }
-STATE: Checks = ENTITY | {
-    "state_topic": is_topic,
-    "value_template": is_template,
-    "json_attributes_topic": is_topic,
-    "json_attributes_template": is_template,
+STATE = {
+    **ENTITY,
+    **dict.fromkeys(("state_topic", "json_attributes_topic"), TOPIC),
+    **dict.fromkeys(("value_template", "json_attributes_template"), TEXT),
 }
-ENTITIES: dict[str, Checks] = {
-    "sensor": STATE | {"state_class": lambda value: value in ("measurement", "total", "total_increasing")},
-    "binary_sensor": STATE | {"off_delay": lambda value: isinstance(value, int) and value > 0},
-    "image": ENTITY | {"image_topic": is_topic, "content_type": lambda value: value in ("image/jpeg", "image/png")},
-    "event": STATE
-    | {"event_types": lambda value: isinstance(value, list) and value != [] and all(map(is_text, value))},
+ENTITIES = {
+    "sensor": fields(**STATE, state_class={"enum": ["measurement", "total", "total_increasing"]}),
+    "binary_sensor": fields(**STATE, off_delay={"type": "integer", "exclusiveMinimum": 0}),
+    "image": fields(**ENTITY, image_topic=TOPIC, content_type={"enum": ["image/jpeg", "image/png"]}),
+    "event": fields(**STATE, event_types=TEXTS),
 }
 """By kind, the keys that we use of those that Home Assistant knows, and their values.
 
@@ -175,18 +147,15 @@ def test_home_assistant_accepts_the_announcements(broker: Broker, tmp_path: Path
     car = recent(event(listed=True, zone="drive", camera=camera))
     said = said_of(car, broker, tmp_path)
     announced = [(found[1], json.loads(said[topic])) for topic in said if (found := DISCOVERY_TOPIC.fullmatch(topic))]
-    places = {f"site/plates/{camera}": "", f"site/plates/{camera}/zones/drive": "drive "}
+    of_places = ("sensor {}last plate", "sensor {}visits", "image {}last picture")
     assert sorted(f"{kind} {config['name'].lower()}" for kind, config in announced) == sorted(
-        [
-            "event plate event",
-            *(f"sensor {zone}{what}" for zone in places.values() for what in ("last plate", "visits")),
-            *(f"image {zone}last picture" for zone in places.values()),
-            "binary_sensor seen",
-            "sensor visits",
-        ]
+        ["event plate event", "binary_sensor seen", "sensor visits"]
+        + [each.format(zone) for zone in ("", "drive ") for each in of_places]
     )
     for kind, config in announced:
-        assert [name for name, value in config.items() if not ENTITIES[kind][name](value)] == []
+        Draft202012Validator(ENTITIES[kind]).validate(config)
+        for name in config.keys() & {"value_template", "json_attributes_template"}:
+            assert Environment().from_string(config[name]), "it compiles"
         # Home Assistant's default for "not available"
         assert {said[each["topic"]] for each in config["availability"]} == {"offline"}
         assert config["availability_mode"] == "all"
@@ -251,12 +220,8 @@ def test_the_blueprint_opens_the_gate_on_what_is_published(broker: Broker, tmp_p
     trigger = {"payload_json": json.loads(told[0].payload)}
     for certainty, opens in ((0.99, "True"), (0.995, "False")):
         assert render(condition["value_template"], trigger=trigger, certainty=certainty) == opens
-    values = blueprint["variables"]
-    assert {name: render(values[name], trigger=trigger) for name in ("plate", "label", "camera")} == {
-        "plate": car.plate,
-        "label": "Ann",
-        "camera": "gate",
-    }
+    values = [render(blueprint["variables"][name], trigger=trigger) for name in ("plate", "label", "camera")]
+    assert values == [car.plate, "Ann", "gate"]
 
 
 def test_cameras_with_one_name_and_different_topics_are_announced_separately() -> None:
@@ -324,9 +289,7 @@ def test_an_impossible_address_is_refused(url: str) -> None:
 CONNACK = b"\x20\x02\x00\x00"
 
 
-def test_closing_does_not_wait_for_a_reconnection(
-    hostile: Callable[[Answer], int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_closing_does_not_wait_for_a_reconnection(hostile: Hostile, monkeypatch: pytest.MonkeyPatch) -> None:
     connected, lost, go_on = threading.Event(), threading.Event(), threading.Event()
     reconnect = Client.reconnect
 
@@ -344,7 +307,7 @@ def test_closing_does_not_wait_for_a_reconnection(
             connected.set()
 
     monkeypatch.setattr(Client, "reconnect", reconnect_slowly)
-    sink = MqttSink(f"mqtt://127.0.0.1:{hostile(broker)}/plates", timeout=30)
+    sink = MqttSink(f"mqtt://{hostile(broker)}/plates", timeout=30)
     connection = sink._open(sink.process_topic)
     assert lost.wait(60)
     client, closing = connection._client, threading.Thread(target=connection.close)
@@ -371,19 +334,19 @@ HUGE_MESSAGE = sends(CONNACK + b"\x30\xff\xff\xff\x7f\x00\x01a", bytes(1 << 20))
     ],
     ids=["closes", "silent", "never acknowledges", "garbage", "huge answer", "huge message", "flood"],
 )
-def test_a_misbehaving_broker_is_reported_and_fills_no_memory(hostile: Callable[[Answer], int], broker: Answer) -> None:
+def test_a_misbehaving_broker_is_reported_and_fills_no_memory(hostile: Hostile, broker: Answer) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    with MqttSink(f"mqtt://127.0.0.1:{hostile(broker)}/plates", timeout=1) as sink:
+    with MqttSink(f"mqtt://{hostile(broker)}/plates", timeout=1) as sink:
         for _ in range(2):
             with pytest.raises(SinkError, match=r"^(no answer|no acknowledgement|connection lost)"):
                 sink.send(records(0))
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000, "kB"
 
 
-def test_a_long_message_to_a_listener_fills_no_memory(hostile: Callable[[Answer], int]) -> None:
+def test_a_long_message_to_a_listener_fills_no_memory(hostile: Hostile) -> None:
     said: list[str] = []
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    broker = MqttBroker.parse(f"mqtt://127.0.0.1:{hostile(HUGE_MESSAGE)}", "frigate")
+    broker = MqttBroker.parse(f"mqtt://{hostile(HUGE_MESSAGE)}", "frigate")
     with events_of_frigate(broker, lambda payload: None, said.append):
         assert eventually(lambda: any("connection lost" in each for each in said), 60), said
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000, "kB"
@@ -530,26 +493,20 @@ def test_nothing_is_left_of_what_is_gone(
         program.recorder.record(replace(event(1, listed=True, zone="drive"), images=Images(frame="a.jpg")))
         assert eventually(lambda: home.last("site/plates/gate/zones/drive/picture"), 30)
         assert eventually(lambda: home.last("site/plates/lists/staff/visits") == "1", 30)
-        assert set(home.entities()) == {
-            "sensor gate",
-            "event gate",
-            "image gate",
-            "sensor List staff",
-            "binary_sensor List staff",
-        }
+        of_camera, of_list = ("sensor", "event", "image"), ("sensor", "binary_sensor")
+        entities = {*(f"{kind} gate" for kind in of_camera), *(f"{kind} List staff" for kind in of_list)}
+        assert set(home.entities()) == entities
         before = set(home.said)
     url = broker.url().replace("/site/plates", settings.pop("url", "/site/plates"))
+    shown = {} if "discovery" in settings else cameras
     with closing(Program(tmp_path, url, cameras, **settings)):
-        assert home.shows(**{} if "discovery" in settings else cameras)
+        assert home.shows(**shown)
         home.forget()
-        assert home.shows(**{} if "discovery" in settings else cameras)
-        kept = (
-            {"site/plates/gate/visits"} if cameras == {"gate": True} and not settings and url == broker.url() else set()
-        )
-        ghosts = {
-            topic for topic in before & set(home.said) if re.search(r"/(event|picture|visits)$|drive|staff", topic)
-        }
-        assert ghosts == kept
+        assert home.shows(**shown)
+        stays = cameras == {"gate": True} and not settings and url == broker.url()
+        left = before & set(home.said)
+        ghosts = {topic for topic in left if re.search(r"/(event|picture|visits)$|drive|staff", topic)}
+        assert ghosts == ({"site/plates/gate/visits"} if stays else set())
         if url != broker.url():
             assert not {topic for topic in home.said if topic.startswith("site/")}
 

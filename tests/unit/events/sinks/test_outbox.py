@@ -36,6 +36,12 @@ def keys(outbox: Outbox, sink: str) -> list[str]:
     return [record.key for record in outbox.waiting(sink, 10_000)]
 
 
+def change(path: Path, statement: str) -> None:
+    """Change a database behind the outbox."""
+    with contextlib.closing(sqlite3.connect(path)) as database, database:
+        database.execute(statement)
+
+
 def test_each_sink_gets_every_event_in_order(outbox: Outbox) -> None:
     events = [event(number) for number in range(5)]
     for each in events:
@@ -76,19 +82,16 @@ def test_filtered_records_are_not_kept_for_a_sink(outbox: Outbox) -> None:
 
 def test_replaced_records_are_dropped_before_the_oldest_ones(path: Path) -> None:
     outbox = Outbox(path, ["fast", "slow"], max_bytes=200_000)
-    replaced, kept = [], []
-    for number in range(150):
-        first = event(number, stage="provisional")
+    firsts = [event(number, stage="provisional") for number in range(150)]
+    for first in firsts:
         outbox.append(first)
         outbox.append(later(first))
-        replaced.append(first.key)
-        kept.append(later(first).key)
+    replaced, kept = [first.key for first in firsts], [later(first).key for first in firsts]
     waiting = keys(outbox, "slow")
     assert path.stat().st_size < 300_000
     assert waiting[-1] == kept[-1] and waiting == sorted(waiting)
     # No last record of a car was dropped while there was a replaced one to drop
-    lost_last = kept.index(next(key for key in waiting if key in set(kept)))
-    lost_first = replaced.index(next(key for key in waiting if key in set(replaced)))
+    lost_last, lost_first = (of.index(next(key for key in waiting if key in of)) for of in (kept, replaced))
     assert lost_last <= lost_first
     assert outbox.dropped("slow") == outbox.dropped("fast") == 300 - len(waiting) > 0
     outbox.close()
@@ -154,9 +157,7 @@ def test_the_cursor_of_a_sink_survives_damage(path: Path) -> None:
     outbox = filled(path, [], count=30)
     outbox.acknowledge("fast", 30)
     in_flight = outbox.waiting("slow", 10)
-    with sqlite3.connect(path) as database:
-        database.execute("UPDATE records SET document = '{' WHERE sequence = 20")
-    database.close()
+    change(path, "UPDATE records SET document = '{' WHERE sequence = 20")
     outbox.append(event(30))
     assert keys(outbox, "fast") == [event(30).key]
     everything = {event(number).key for number in range(31) if number != 19}
@@ -168,9 +169,7 @@ def test_the_cursor_of_a_sink_survives_damage(path: Path) -> None:
 
 def test_a_text_that_is_not_utf8_counts_as_damage(path: Path) -> None:
     outbox = filled(path, [], count=3)
-    with sqlite3.connect(path) as database:
-        database.execute("UPDATE records SET camera_id = CAST(x'ff41' AS TEXT) WHERE sequence = 2")
-    database.close()
+    change(path, "UPDATE records SET camera_id = CAST(x'ff41' AS TEXT) WHERE sequence = 2")
     assert keys(outbox, "fast") == [event(0).key, event(2).key]
     outbox.close()
 
@@ -181,15 +180,13 @@ def test_the_content_of_a_moved_file_continues_in_a_new_one(path: Path, log: boo
     outbox = filled(path, said, count=20)
     outbox.acknowledge("fast", 10)
     path.rename(path.with_name("elsewhere"))
-    if log:
-        for ending in ("-wal", "-shm"):
-            path.with_name(path.name + ending).rename(path.with_name(f"elsewhere{ending}"))
+    for ending in ("-wal", "-shm") if log else ():
+        path.with_name(path.name + ending).rename(path.with_name(f"elsewhere{ending}"))
     outbox.append(event(20))
     outbox.close()
-    again = Outbox(path, ["fast", "slow"], notice=said.append)
-    assert keys(again, "slow") == [event(number).key for number in range(21)]
-    assert keys(again, "fast") == [event(number).key for number in range(10, 21)]
-    again.close()
+    with contextlib.closing(Outbox(path, ["fast", "slow"], notice=said.append)) as again:
+        for sink, first in (("slow", 0), ("fast", 10)):
+            assert keys(again, sink) == [event(number).key for number in range(first, 21)]
     assert said == [f"outbox {path}: was moved or deleted; continuing in a new one with 20 records"]
 
 
@@ -248,21 +245,17 @@ def test_a_move_while_the_disk_is_full_is_followed_later(small_disk: SmallDisk, 
 
 
 def test_a_foreign_database_is_not_changed(path: Path) -> None:
-    with sqlite3.connect(path) as database:
-        database.execute("CREATE TABLE notes (text)")
-    database.close()
+    change(path, "CREATE TABLE notes (text)")
     before = path.read_bytes()
-    with pytest.raises(
-        InputError, match=r"outbox.sqlite: expected an outbox, got a database of something else; choose another file$"
-    ):
+    says = r"outbox.sqlite: expected an outbox, got a database of something else; choose another file$"
+    with pytest.raises(InputError, match=says):
         Outbox(path, ["fast"])
     assert path.read_bytes() == before
 
 
 def test_notes_of_a_sink_are_kept_in_a_file_of_1_0_and_after_a_move(path: Path) -> None:
     Outbox(path, ["hook", "mqtt"]).close()
-    with contextlib.closing(sqlite3.connect(path)) as database:
-        database.execute("ALTER TABLE cursors DROP COLUMN notes")
+    change(path, "ALTER TABLE cursors DROP COLUMN notes")
     with contextlib.closing(Outbox(path, ["hook", "mqtt"])) as outbox:
         assert outbox.notes("mqtt").read() == ""
         outbox.notes("mqtt").write("known")

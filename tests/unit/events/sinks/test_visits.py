@@ -10,10 +10,10 @@ import pytest
 
 from plate_nets.countries import main_scheme
 from plate_nets.events.event import PlateEvent
-from plate_nets.events.sinks.base import Record
 from plate_nets.events.sinks.channels import Visits
 from plate_nets.events.sinks.notify import NotifySink
 from plate_nets.types import Plate
+from tests.events import record
 from tests.receiver import Receiver
 from tests.unit.cameras.traffic import plate, watch
 from tests.watch_lists import watch_list
@@ -53,13 +53,13 @@ def returning(text: str, away: float, rng: np.random.Generator) -> list[PlateEve
 
 def told(events: list[PlateEvent], receiver: Receiver) -> tuple[list[str], dict[str, int], list[str]]:
     """The titles of the messages, the counts of visits, and the topics of lists that were told of a visit."""
-    records = [Record(each.revision, each.key, each.camera_id, each.to_json()) for each in events]
+
     receiver.received.clear()
     visits, begun = Visits(), list[str]()
     with NotifySink(f"json://127.0.0.1:{receiver.port}/") as sink:
-        for record in records:
-            sink.send([record])
-            visits, new = visits.plus([record])
+        for each in events:
+            sink.send([record(each)])
+            visits, new = visits.plus([record(each)])
             begun += [topic for topic, _ in new]
     return [json.loads(each.body)["title"] for each in receiver.received], dict(visits.counts), begun
 
