@@ -1,13 +1,11 @@
 """Vehicles of frames -> tracks: the vehicle of a plate over all frames, its visible side, and cars without a plate."""
 
-import json
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
 
 import numpy as np
 import pytest
-from jsonschema import Draft202012Validator
 
 from plate_nets.cameras.cars import CarEvents
 from plate_nets.cameras.plate_events import Camera
@@ -16,10 +14,11 @@ from plate_nets.cameras.stay import CarSettings
 from plate_nets.cameras.vehicles import Sights, VehicleTracker
 from plate_nets.cameras.watcher import Watcher
 from plate_nets.common.errors import InputError
-from plate_nets.events.event import PlateEvent, event_schema
+from plate_nets.events.event import PlateEvent
 from plate_nets.recognition.vehicles import with_vehicles
-from plate_nets.types import Box, Frame, Plate, Vehicle
-from tests.unit.cameras.traffic import T0, noise, plate
+from plate_nets.types import Box, Plate, Vehicle
+from tests.events import checked
+from tests.unit.cameras.traffic import T0, Blind, noise, plate
 
 TEXT = "A123BC77"
 Look = tuple[Sequence[Plate], Sequence[Vehicle]]
@@ -48,6 +47,13 @@ def straight_on(time: float, come: bool) -> tuple[float, float]:
     return 100 + 3000 / z, 300 / z
 
 
+def last(look: Callable[[float], Look], seconds: float) -> PlateEvent:
+    """The only event at the end of an invented video."""
+    _, cars = watch(look, seconds)
+    (final,) = cars.finish()
+    return final
+
+
 @pytest.mark.parametrize(("come", "side"), [(True, "front"), (False, "rear")])
 def test_the_side_is_front_if_a_car_comes_and_rear_if_it_leaves(come: bool, side: str) -> None:
     def look(time: float) -> Look:
@@ -61,9 +67,7 @@ def test_the_side_is_front_if_a_car_comes_and_rear_if_it_leaves(come: bool, side
     assert (final.vehicle.type, final.vehicle.side) == ("car", side), "what most frames say"
     assert final.vehicle.score == pytest.approx(0.9 * 0.8), "of all frames"
     assert final.vehicle.box.xmin < final.box.xmin and final.vehicle.box.ymax > final.box.ymax
-    record = json.loads(final.to_json())
-    Draft202012Validator(event_schema()).validate(record)
-    assert PlateEvent.from_dict(record).to_dict() == record
+    checked(final)
 
 
 @pytest.mark.parametrize(
@@ -81,9 +85,8 @@ def test_a_vehicle_grows_if_its_width_and_its_height_do(
 
 
 def test_the_side_of_a_standing_car_is_unknown() -> None:
-    _, cars = watch(lambda time: ([plate(TEXT, 640)], [car(640)]), 2)
-    (final,) = cars.finish()
-    assert final.vehicle is not None and final.vehicle.side is None
+    vehicle = last(lambda time: ([plate(TEXT, 640)], [car(640)]), 2).vehicle
+    assert vehicle is not None and vehicle.side is None
 
 
 def test_a_vehicle_too_weak_to_be_tracked_is_that_of_its_plate() -> None:
@@ -94,8 +97,7 @@ def test_a_vehicle_too_weak_to_be_tracked_is_that_of_its_plate() -> None:
 
 
 def test_without_vehicles_events_have_none() -> None:
-    _, cars = watch(lambda time: ([plate(TEXT, 640)], []), 1)
-    assert [event.vehicle for event in cars.finish()] == [None]
+    assert last(lambda time: ([plate(TEXT, 640)], []), 1).vehicle is None
 
 
 @pytest.mark.parametrize(("seen", "count"), [(True, 1), (False, 2)])
@@ -123,12 +125,9 @@ def test_the_box_in_the_best_frame_is_computed_if_the_vehicle_was_missed() -> No
         near = time >= 0.9
         return [plate(TEXT, 640, 300, 48 if near else 24)], [] if near else [car(640)]
 
-    _, cars = watch(look, 1)
-    (final,) = cars.finish()
+    final = last(look, 1)
     assert final.box.height == 48 and final.vehicle is not None
-    expected, found = car(640, 300, 48).box, final.vehicle.box
-    np.testing.assert_allclose([found.xmin, found.ymin, found.xmax, found.ymax], [
-        expected.xmin, expected.ymin, expected.xmax, expected.ymax], atol=1)  # fmt: skip
+    np.testing.assert_allclose(astuple(final.vehicle.box), astuple(car(640, 300, 48).box), atol=1)
 
 
 @pytest.mark.parametrize("unread", [False, True])
@@ -142,7 +141,7 @@ def test_a_vehicle_without_a_plate_is_an_event_if_requested(unread: bool) -> Non
         assert (event.plate, event.reading, event.stage, event.candidates) == ("", "", "final", ())
         assert event.vehicle is not None and event.vehicle.type == "bus" and event.box == event.vehicle.box
         assert event.frames.seen == 20 and event.dwell_sec == pytest.approx(1.9)
-        Draft202012Validator(event_schema()).validate(json.loads(event.to_json()))
+        checked(event)
 
 
 def test_a_vehicle_with_a_reported_plate_is_not_another_event() -> None:
@@ -200,9 +199,6 @@ def test_without_motion_the_tracks_stay() -> None:
 
 
 def test_a_reader_without_vehicles_is_refused_if_they_are_requested() -> None:
-    class Blind:
-        def read(self, image: Frame | bytes, *, evidence: bool = False) -> list[Plate]:
-            return []
 
     with pytest.raises(InputError, match=r"^vehicles: expected a reader with a method scene, got Blind$"):
         Watcher(Blind(), "a.mp4", WatcherSettings(vehicles=True))

@@ -9,9 +9,10 @@ from plate_nets.cameras.cars import CarEvents
 from plate_nets.cameras.plate_events import Camera
 from plate_nets.cameras.stay import CarSettings
 from plate_nets.cameras.watch_lists import WatchList
+from plate_nets.countries import PlateScheme
 from plate_nets.events.event import PlateEvent
 from plate_nets.recognition.decoding import PlateDecoder
-from plate_nets.types import Box, Plate
+from plate_nets.types import Box, Frame, Plate
 from tests.spelling import RUSSIA, spell
 
 T0 = 1_700_000_000.0
@@ -39,6 +40,18 @@ def plate(
     return Plate(Box(xmin, ymin, xmax, ymax), score, reading, logits[0])
 
 
+class Blind:
+    """A reader that finds nothing, and keeps the height and width of each frame."""
+
+    def __init__(self) -> None:
+        self.sizes: list[tuple[int, int]] = []
+
+    def read(self, image: Frame | bytes, *, evidence: bool = False) -> list[Plate]:
+        assert isinstance(image, np.ndarray)
+        self.sizes.append((image.shape[0], image.shape[1]))
+        return []
+
+
 def noise(x: float, y: float, seed: int, height: float = 24.0) -> Plate:
     """What networks see in a kerb stone: another weak text in every frame."""
     rng = np.random.default_rng(seed)
@@ -61,9 +74,10 @@ def watch(
     rate: float = 25.0,
     settings: CarSettings = CarSettings(),
     watch_lists: Sequence[WatchList] = (),
+    scheme: PlateScheme | None = None,
 ) -> list[PlateEvent]:
     """The events of an invented video."""
-    cars = CarEvents(Camera("gate"), settings, watch_lists=watch_lists)
+    cars = CarEvents(Camera("gate"), settings, scheme, watch_lists)
     events = []
     for index in range(round(seconds * rate)):
         events += cars.update(list(frames(index / rate)), T0 + index / rate)
