@@ -1,6 +1,6 @@
 """Which plates of the next frame need no reading, and what becomes of the cars."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +12,7 @@ from plate_nets.cameras.plate_events import Camera
 from plate_nets.cameras.tracking import Track, Tracker
 from plate_nets.events.event import PlateEvent
 from plate_nets.recognition.reader import Focus
-from plate_nets.types import NOT_READ, Box, Plate
+from plate_nets.types import NOT_READ, Plate
 from tests.frames import overlap
 from tests.unit.cameras.traffic import T0, FrameOf, approaching, noise, plate
 
@@ -92,7 +92,7 @@ def test_a_plate_that_was_never_read_cannot_wait_until_it_has_left() -> None:
     def until(step: float, read: bool) -> float:
         def frame_of(number: int) -> list[Plate]:
             seen = plate(CAR, 300 + step * number)
-            return [seen if read else replace(seen, reading=NOT_READ, logits=None)]
+            return [seen if read else not_read(seen)]
 
         (track,) = tracker_after(frame_of, 4).tracks
         return expect(track, 1 / RATE, (720, 800)).until - T0
@@ -116,17 +116,16 @@ def sparing(frames: FrameOf, seconds: float, rate: float = RATE) -> tuple[list[P
     for index in range(round(seconds * rate)):
         time = T0 + index / rate
         settled = cars.focus(time).settled
-        plates = [_not_read(each) if _is_at(each, settled) else each for each in frames(index / rate)]
+        plates = [
+            not_read(each) if any(overlap(each.box, box) >= 0.4 for box in settled) else each
+            for each in frames(index / rate)
+        ]
         seen += plates
         events += cars.update(plates, time)
     return events + cars.finish(), sum(each.reading is not NOT_READ for each in seen) / len(seen)
 
 
-def _is_at(seen: Plate, boxes: Sequence[Box]) -> bool:
-    return any(overlap(seen.box, box) >= 0.4 for box in boxes)
-
-
-def _not_read(seen: Plate) -> Plate:
+def not_read(seen: Plate) -> Plate:
     return replace(seen, reading=NOT_READ, logits=None)
 
 
@@ -173,6 +172,5 @@ def test_no_car_is_lost_although_few_plates_are_read(
     assert sorted(event.plate for event in finals) == sorted(texts)
     assert read <= most_read
     assert all(event.frames.read <= event.frames.seen for event in finals)
-    assert sum(event.frames.read for event in finals) == pytest.approx(
-        read * sum(event.frames.seen for event in finals), abs=1
-    )
+    was_read, seen = (sum(getattr(event.frames, name) for event in finals) for name in ("read", "seen"))
+    assert was_read == pytest.approx(read * seen, abs=1)

@@ -59,20 +59,26 @@ def test_a_clock_that_is_set_back_is_followed_and_the_position_continues() -> No
     assert {each.fault for each in stamps} == {None}
 
 
+@pytest.mark.parametrize(
+    ("live", "taken", "faults"),
+    [
+        (False, [(stamp, 0.0) for stamp in (0.0, 0.04, None, 0.12, -5.0, -4.96)], [None] * 4 + ["jumped", None]),
+        (
+            True,
+            [(5.0, 0.0), (5.1, 30.0), (5.2, 30.1), (1.0, 30.2), (99.0, 30.3)],
+            [None, "late", None] + ["jumped"] * 2,
+        ),
+    ],
+    ids=["file", "camera"],
+)
+def test_a_jump_is_reported_and_no_missing_stamp_or_late_picture_is_one(
+    live: bool, taken: list[tuple[float | None, float]], faults: list[str | None]
+) -> None:
+    """``taken``: stamp and arrival."""
+    clock = StampClock(live)
+    assert [clock.stamp(stamp, ARRIVAL + arrival).fault for stamp, arrival in taken] == faults
+
+
 def test_the_given_start_is_the_time_of_the_first_picture() -> None:
     clock = StampClock(live=False, start=1000.0)
     assert [clock.stamp(stamp, ARRIVAL).time for stamp in (3.0, 3.5)] == [1000.0, 1000.5]
-
-
-def test_a_jump_is_reported_and_a_missing_time_stamp_is_not() -> None:
-    clock = StampClock(live=False)
-    stamps = (0.0, 0.04, None, 0.12, -5.0, -4.96)
-    assert [clock.stamp(stamp, ARRIVAL).fault for stamp in stamps] == [None, None, None, None, "jumped", None]
-
-
-def test_a_late_picture_is_not_a_jump() -> None:
-    clock = StampClock(live=True)
-    taken = [(5.0, 0.0), (5.1, 30.0), (5.2, 30.1), (1.0, 30.2), (99.0, 30.3)]  # stamp and arrival
-    assert [clock.stamp(stamp, ARRIVAL + arrival).fault for stamp, arrival in taken] == [
-        None, "late", None, "jumped", "jumped",
-    ]  # fmt: skip

@@ -46,9 +46,5 @@ def test_only_an_option_that_is_given_replaces_the_value_of_the_file(
 
 def test_the_help_says_what_the_settings_say() -> None:
     shown = " ".join(invoke("--help").split())
-    assert (
-        "How sure. Default: 0.5." in shown
-        and "[x<=1]" in shown
-        and "--memory" not in shown
-        and "--no-blur" not in shown
-    )
+    assert all(each in shown for each in ("How sure. Default: 0.5.", "[x<=1]"))
+    assert not any(each in shown for each in ("--memory", "--no-blur"))

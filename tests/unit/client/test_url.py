@@ -20,7 +20,4 @@ from plate_nets.client.url import ServerAddress, parse_url
 def test_an_address_contains_host_port_and_protocol(url: str, protocol: str, expected: ServerAddress) -> None:
     assert parse_url(url, protocol) == expected
     assert parse_url(expected.url) == expected
-
-
-def test_an_address_as_text_is_host_and_port() -> None:
-    assert str(parse_url("https://plates.example:443/")) == "plates.example:443"
+    assert str(expected) == f"{expected.host}:{expected.port}"

@@ -15,12 +15,9 @@ def test_the_index_finds_the_texts_within_the_distance(letters: str, distance: i
     texts = ["".join(rng.choices(f"{letters}0123456789", k=rng.randint(7, 8))) for _ in range(300)]
     near = [f"{rng.choice(letters)}{rng.randrange(1000):03}BC77" for _ in range(300)]
     index = SimilarTexts()
+    assert index.find("A123BC77", distance, 10) == {}
     index.add(texts)
     index.add([*near, "", "длинный текст не из латинских букв"])
     for text in ("A123BC77", near[0], texts[0]):
         expected = {each for each in {*texts, *near} if Levenshtein.distance(text, each) <= distance}
         assert index.find(text, distance, 1000).keys() == expected
-
-
-def test_an_empty_index_finds_nothing() -> None:
-    assert SimilarTexts().find("A123BC77", 2, 10) == {}
