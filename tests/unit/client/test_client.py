@@ -4,7 +4,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 
 import numpy as np
@@ -44,17 +44,10 @@ def test_something_other_than_a_picture_is_refused_before_it_is_sent(image: obje
         client.read(image)  # type: ignore[arg-type]
 
 
-@pytest.fixture
-def closed_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def test_nothing_answers_at_the_address(closed_port: int, protocol: WireProtocol) -> None:
-    with PlateClient(f"127.0.0.1:{closed_port}", protocol, timeout=20) as client:
+def test_nothing_answers_at_the_address(protocol: WireProtocol) -> None:
+    with PlateClient("127.0.0.1:9", protocol, timeout=20) as client:
         for ask in (lambda: client.read(FRAME), client.is_ready, client.health):
-            with pytest.raises(ServerUnavailable, match=f"127.0.0.1:{closed_port}"):
+            with pytest.raises(ServerUnavailable, match=r"127\.0\.0\.1:9"):
                 ask()
 
 
@@ -64,70 +57,57 @@ def test_the_version_names_the_networks_that_the_server_has(stub: StubServer, pr
         assert client.model_version() == "yolo:10 stn:10 lprnet_latin:10 lprnet_scripts:10 country:10"
 
 
-def test_a_server_that_hangs_up() -> None:
+@contextmanager
+def answered_once(answer: bytes) -> Iterator[str]:
+    """A server that sends one client a byte every 50 ms, hangs up, and accepts no second one -> its address."""
+    ended = threading.Event()
+
+    def trickle() -> None:
+        connection, _ = listener.accept()
+        with connection, suppress(OSError):
+            connection.recv(100)
+            for number in range(len(answer)):
+                connection.sendall(answer[number : number + 1])
+                if ended.wait(0.05):
+                    break
+
     with socket.create_server(("127.0.0.1", 0)) as listener:
-
-        def hang_up() -> None:
-            connection, _ = listener.accept()
-            connection.recv(10)
-            connection.close()
-
-        thread = threading.Thread(target=hang_up)
+        thread = threading.Thread(target=trickle)
         thread.start()
-        url = f"127.0.0.1:{listener.getsockname()[1]}"
-        with PlateClient(url, timeout=5) as client, pytest.raises(ConnectionLost):  # and nothing accepts a second one
-            client.read(FRAME)
+        yield f"127.0.0.1:{listener.getsockname()[1]}"
+        ended.set()
         thread.join()
 
 
-def _trickle(listener: socket.socket, answer: bytes, ended: threading.Event) -> None:
-    connection, _ = listener.accept()
-    connection.recv(100)
-    for number in range(len(answer)):
-        try:
-            connection.sendall(answer[number : number + 1])
-        except OSError:
-            break
-        if ended.wait(0.05):
-            break
-    connection.close()
+def test_a_server_that_hangs_up() -> None:
+    with answered_once(b"") as url, PlateClient(url, timeout=5) as client, pytest.raises(ConnectionLost):
+        client.read(FRAME)
 
 
 @pytest.mark.parametrize("ask", [lambda client: client.read(FRAME), lambda client: client.is_ready()])
 def test_a_server_that_sends_slowly_exceeds_the_deadline(
     protocol: WireProtocol, ask: Callable[[PlateClient], object]
 ) -> None:
-    """It sends a byte every 50 ms, so no single wait is long."""
+    """No single wait is long."""
     http = b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n" + bytes(9999)
     grpc = b"\0\0\0\4\0\0\0\0\0" + b"\0\0\0\4\1\0\0\0\0" * 99  # the HTTP/2 frames that begin a connection
-    ended = threading.Event()
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        answer = http if protocol == "http" else grpc
-        thread = threading.Thread(target=_trickle, args=(listener, answer, ended))
-        thread.start()
-        url = f"127.0.0.1:{listener.getsockname()[1]}"
+    with answered_once(http if protocol == "http" else grpc) as url:
         started = time.monotonic()
         with PlateClient(url, protocol, timeout=0.5) as client, pytest.raises(DeadlineExceeded):
             ask(client)
         assert time.monotonic() - started < 5
-        ended.set()
-        thread.join()
 
 
 @pytest.fixture
 def full_port() -> Iterator[int]:
     """A port whose connection queue is full: Linux drops further connections, as a firewall would."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        listener.listen(0)
-        port = listener.getsockname()[1]
-        waiting = [socket.socket() for _ in range(8)]
-        for each in waiting:
-            each.setblocking(False)
-            each.connect_ex(("127.0.0.1", port))
-        yield port
-        for each in waiting:
-            each.close()
+    with ExitStack() as stack:
+        listener = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
+        for _ in range(8):
+            waiting = stack.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(listener.getsockname())
+        yield int(listener.getsockname()[1])
 
 
 def test_connecting_without_an_answer_ends_at_the_deadline(full_port: int, protocol: WireProtocol) -> None:
@@ -179,14 +159,11 @@ def test_rows_become_plates() -> None:
     outputs["country_confidences"] = np.array([0.75, 0], np.float32)
     outputs["grounds"] = np.array([[b"white"], [b"yellow"]], np.object_)
     outputs["ground_confidences"] = np.array([1, 0.5], np.float32)
-    told = [
-        (plate.country, plate.country_confidence, plate.ground, plate.ground_confidence) for plate in plates(outputs)
-    ]
-    assert told == [("ru", 0.75, "white", 1.0), ("unknown", 0.0, "yellow", 0.5)]
-    assert (
-        plates(outputs)[0].to_dict().items()
-        >= {"country": "ru", "country_confidence": 0.75, "ground": "white", "ground_confidence": 1.0}.items()
-    )
+    names = ("country", "country_confidence", "ground", "ground_confidence")
+    values = [("ru", 0.75, "white", 1.0), ("unknown", 0.0, "yellow", 0.5)]
+    for plate, expected in zip(plates(outputs), values, strict=True):
+        assert tuple(getattr(plate, name) for name in names) == expected
+        assert plate.to_dict().items() >= dict(zip(names, expected, strict=True)).items()
 
 
 def test_a_picture_over_the_limits_is_refused_before_it_is_sent(protocol: WireProtocol) -> None:

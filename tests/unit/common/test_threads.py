@@ -1,12 +1,10 @@
 """Lasting threads: each one is killed by an exception, reports it, and works again."""
 
-import json
 import threading
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 
 from plate_nets.cameras.metrics import WatchStatus
@@ -86,13 +84,8 @@ def test_every_long_lived_thread_is_a_lasting_thread() -> None:
     assert found - {"threads.py"} <= others
 
 
-def answer(url: str) -> tuple[int, str]:
-    try:
-        with urllib.request.urlopen(url, timeout=30) as found:
-            return int(found.status), found.read().decode()
-    except urllib.error.HTTPError as error:
-        with error:
-            return error.code, error.read().decode()
+def answer(url: str) -> httpx.Response:
+    return httpx.get(url, timeout=30, trust_env=False)
 
 
 @pytest.fixture
@@ -107,20 +100,20 @@ def test_the_thread_of_a_sink_survives_and_health_reports_its_fault(tmp_path: Pa
     outbox = Outbox(tmp_path / "outbox.sqlite", ["lines"])
     delivery = Delivery("lines", JsonlSink(tmp_path / "events.jsonl"), outbox, lambda _: None)
     kill("sink lines", outbox.wake)
-    code, text = answer(health)
-    if code == 503:  # until its next turn has succeeded
-        assert json.loads(text)["threads"] == {"sink lines": "an internal error (Killed); the log has its traceback"}
-    assert 'plates_thread_faults_total{thread="sink lines"} 1.0' in answer(health.replace("/health", "/metrics"))[1]
+    told = answer(health)
+    if told.status_code == 503:  # until its next turn has succeeded
+        assert told.json()["threads"] == {"sink lines": "an internal error (Killed); the log has its traceback"}
+    assert 'plates_thread_faults_total{thread="sink lines"} 1.0' in answer(health.replace("/health", "/metrics")).text
     outbox.append(event())
     assert eventually(lambda: delivery.state().delivered == 1, 60)
-    assert eventually(lambda: answer(health)[0] == 200, 60)
+    assert eventually(lambda: answer(health).is_success, 60)
     assert finish_all([delivery], 60) == []
     outbox.close()
 
 
 def test_the_thread_of_the_health_endpoint_survives(health: str) -> None:
     kill("health")
-    assert eventually(lambda: answer(health)[0] == 200, 60)
+    assert eventually(lambda: answer(health).is_success, 60)
 
 
 class FaultyOnce(ProbeClient):

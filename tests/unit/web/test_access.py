@@ -32,6 +32,9 @@ def test_a_rate_limit_refills_and_is_separate_for_each_name() -> None:
     rate.spend("one", 2)
 
 
+TOKEN = "a-token-of-the-tests"
+
+
 @pytest.mark.parametrize("token", ["short", "has spaces in it ok", "ключ-из-букв-кириллицы"])
 def test_an_invalid_token_is_refused(token: str) -> None:
     with pytest.raises(InputError, match="token"):
@@ -50,20 +53,22 @@ def test_an_internal_error_reveals_no_details() -> None:
     assert "secret" not in fault_of(RuntimeError("secret")).message
 
 
+def connection(sender: str, **headers: str) -> HTTPConnection:
+    named = [(name.encode(), value.encode()) for name, value in headers.items()]
+    return HTTPConnection({"type": "http", "path": "/", "headers": named, "client": (sender, 1)})
+
+
 def test_wrong_tokens_are_limited_and_a_right_one_is_always_accepted() -> None:
     """Behind a proxy, they may come from the same address."""
-    token = "a-token-of-the-tests"
-    access = Access(WebSettings(tokens=(token,)))
-    proxy = HTTPConnection(
-        {"type": "http", "path": "/", "headers": [(b"authorization", b"Bearer wrong")], "client": ("203.0.113.7", 1)}
-    )
+    access = Access(WebSettings(tokens=(TOKEN,)))
+    proxy = connection("203.0.113.7", authorization="Bearer wrong")
     answers = []
     for ask in (lambda: access.log_in(proxy, "wrong"), lambda: access.caller(proxy)) * 3:
         with pytest.raises(Refused) as refused:
             ask()
         answers.append(refused.value.answer)
     assert answers == [NO_ACCESS] * 5 + [TOO_MANY]
-    assert access.log_in(proxy, token)
+    assert access.log_in(proxy, TOKEN)
 
 
 @pytest.mark.parametrize(
@@ -85,14 +90,13 @@ def test_wrong_tokens_are_limited_and_a_right_one_is_always_accepted() -> None:
 def test_a_network_without_a_token(sender: str, headers: dict[str, str], answer: ErrorAnswer | None) -> None:
     """Who connects counts, not what a proxy or a client says; the name of another site is no host of ours."""
     trusted = networks_of(["10.0.0.0/8", "192.168.0.0/16", "fd00::/8"])
-    access = Access(WebSettings(tokens=("a-token-of-the-tests",), hosts=("nvr",), trusted=trusted))
-    named = [(name.encode(), value.encode()) for name, value in headers.items()]
-    connection = HTTPConnection({"type": "http", "path": "/", "headers": named, "client": (sender, 1)})
+    access = Access(WebSettings(tokens=(TOKEN,), hosts=("nvr",), trusted=trusted))
+    asking = connection(sender, **headers)
     if answer is None:
-        assert access.caller(connection).name == sender
+        assert access.caller(asking).name == sender
         return
     with pytest.raises(Refused) as refused:
-        access.caller(connection)
+        access.caller(asking)
     assert refused.value.answer is answer
 
 
@@ -109,7 +113,7 @@ def test_the_host_header_does_not_open_a_path_that_requires_a_token(monkeypatch:
     sent: list[Message] = []
     monkeypatch.setattr(HTTPConnection, "url", property(built_from_the_header))
     scope = {"type": "http", "method": "GET", "path": "/metrics", "headers": [(b"host", b"x/login?")]}
-    asyncio.run(Guard(behind, Access(WebSettings(tokens=("a-token-of-the-tests",))))(scope, nothing, send))
+    asyncio.run(Guard(behind, Access(WebSettings(tokens=(TOKEN,))))(scope, nothing, send))
     assert sent[0]["status"] == 401
 
 
@@ -120,14 +124,11 @@ def test_no_cookie_that_must_be_unquoted_reaches_the_application() -> None:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         seen.append(HTTPConnection(scope).cookies)
 
-    async def ask(scope: Scope) -> None:
-        await Guard(app, Access(WebSettings()))(scope, nothing, nowhere)
+    async def send(message: Message) -> None:
+        pass
 
-    cookies = b'plates_language=ru; a="' + b"\\a" * 9 + b'"; b = 1'
-    scope = {"type": "http", "method": "GET", "path": "/", "query_string": b"", "client": ("127.0.0.1", 1)}
-    asyncio.run(ask(scope | {"headers": [(b"host", b"localhost"), (b"cookie", cookies)]}))
+    asking = connection("127.0.0.1", host="localhost", cookie='plates_language=ru; a="' + "\\a" * 9 + '"; b = 1')
+    asyncio.run(
+        Guard(app, Access(WebSettings()))({**asking.scope, "method": "GET", "query_string": b""}, nothing, send)
+    )
     assert seen == [{"plates_language": "ru", "b": "1"}]
-
-
-async def nowhere(message: Message) -> None:
-    return None

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,7 @@ from plate_nets.events.sinks.sqlite import SqliteSink
 from plate_nets.web.event_filter import EventFilter
 from plate_nets.web.store import EventStore
 from tests.events import MOMENT, event
+from tests.events import record as record_of
 from tests.waiting import eventually
 
 
@@ -29,19 +31,19 @@ def sink(path: Path) -> Iterator[SqliteSink]:
         yield sink
 
 
-def record(number: int, **changes: object) -> Record:
-    made = replace(event(number), **changes)  # type: ignore[arg-type]
-    return Record(number, made.key, made.camera_id, made.to_json())
+def record(number: int, **changes: Any) -> Record:
+    return record_of(replace(event(number), **changes), number)
+
+
+HOUR = EventFilter(since="2026-11-22T10:00:00Z", until="2026-11-22T11:00:00Z")
 
 
 def test_a_corrected_text_is_found_by_a_similar_one_after_a_restart(sink: SqliteSink, path: Path) -> None:
     sink.send([record(1, plate="")])
-    store = EventStore(path)
-    store.correct(event(1).id, "B777OP99")
-    store.close()
-    store = EventStore(path)
-    (found,) = store.page(EventFilter(text="B777OP98", distance=1)).events
-    store.close()
+    with closing(EventStore(path)) as store:
+        store.correct(event(1).id, "B777OP99")
+    with closing(EventStore(path)) as store:
+        (found,) = store.page(EventFilter(text="B777OP98", distance=1)).events
     assert found["correction"] == "B777OP99"
 
 
@@ -116,10 +118,9 @@ def test_many_plates_of_another_script_are_found_newest_first(
 
 def test_crossings_are_counted_of_a_plate_in_either_form(sink: SqliteSink, path: Path) -> None:
     sink.send([record(1, plate="京A88731", crossings=(Crossing("entry", "left to right", MOMENT),)), record(2)])
-    hour = EventFilter(since="2026-11-22T10:00:00Z", until="2026-11-22T11:00:00Z")
     with closing(EventStore(path)) as store:
         for text, count in (("BJ", 1), ("京", 1), ("", 1), ("A", 0)):
-            lines = store.lines(hour.model_copy(update={"text": text}), int(MOMENT.timestamp()))
+            lines = store.lines(HOUR.model_copy(update={"text": text}), int(MOMENT.timestamp()))
             assert sum(crossed for *_, crossed in lines) == count, text
 
 
@@ -135,28 +136,24 @@ def test_a_damaged_document_has_no_latin_form_and_is_stored(sink: SqliteSink, pa
 def test_crossings_are_counted_that_are_older_than_the_first_page(sink: SqliteSink, path: Path, times: int) -> None:
     crossed = (Crossing("entry", "left to right", MOMENT), Crossing("exit", "right to left", MOMENT))
     sink.send([record(1, crossings=crossed), record(2)])
-    hour = EventFilter(since="2026-11-22T10:00:00Z", until="2026-11-22T11:00:00Z")
     for _ in range(times):
-        store = EventStore(path)
-        found = store.lines(hour, int(MOMENT.timestamp()))
-        store.close()
+        with closing(EventStore(path)) as store:
+            found = store.lines(HOUR, int(MOMENT.timestamp()))
     assert [(line, hour, count) for _, line, _, hour, count in found] == [("entry", 0, 1), ("exit", 0, 1)]
 
 
 def test_no_reader_stays_on_a_store_that_was_moved(sink: SqliteSink, path: Path) -> None:
     """One is in use while the others follow."""
     sink.send([record(1)])
-    store = EventStore(path)
-    store.correct(event(1).id, "B777OP99")
-    reading = store.corrected()
-    next(reading)
-    path.rename(path.with_name("former.sqlite"))
-    sink.send([record(2)])
-    follower = threading.Thread(target=store.cameras)
-    follower.start()
-    assert eventually(lambda: store._readers.empty() or not follower.is_alive(), 60)
-    reading.close()
-    follower.join()
-    shown = [[each["plate"] for each in store.page(EventFilter()).events] for _ in range(8)]
-    store.close()
-    assert shown == [["A002BC77"]] * 8
+    with closing(EventStore(path)) as store:
+        store.correct(event(1).id, "B777OP99")
+        reading = store.corrected()
+        next(reading)
+        path.rename(path.with_name("former.sqlite"))
+        sink.send([record(2)])
+        follower = threading.Thread(target=store.cameras)
+        follower.start()
+        assert eventually(lambda: store._readers.empty() or not follower.is_alive(), 60)
+        reading.close()
+        follower.join()
+        assert [found(store, "") for _ in range(8)] == [["A002BC77"]] * 8

@@ -66,10 +66,20 @@ def receiver(each: Iterator[Message]) -> Receive:
     return receive
 
 
-async def form_of(kind: str, *parts: bytes) -> FormData:
-    scope = {"type": "http", "headers": [(b"content-type", kind.encode())]}
-    async with read_form(Request(scope, receiver(messages(*parts))), 2, 2000, asyncio.Lock()) as form:
-        return form
+URLENCODED = "application/x-www-form-urlencoded"
+MULTIPART = "multipart/form-data; boundary=x"
+
+
+def form_of(kind: str, text: bytes, size: int = 1 << 20) -> FormData:
+    """A form that comes in parts of this size."""
+    parts = [text[at : at + size] for at in range(0, len(text), size)]
+
+    async def read() -> FormData:
+        scope = {"type": "http", "headers": [(b"content-type", kind.encode())]}
+        async with read_form(Request(scope, receiver(messages(*parts))), 2, 2000, asyncio.Lock()) as form:
+            return form
+
+    return asyncio.run(read())
 
 
 FIELDS = [("upload", "é+ %2B%"), ("a=&b", "100 % sure"), ("", "и так"), ("empty", "")]
@@ -79,45 +89,40 @@ FIELDS = [("upload", "é+ %2B%"), ("a=&b", "100 % sure"), ("", "и так"), ("e
 def test_a_form_is_the_same_in_parts_of_any_size(size: int) -> None:
     """Also if an escape, or a character of several bytes, is cut."""
     for text in (urlencode(FIELDS), "a&&&&&b=%&c=%4&d=%zz&e=%e2%82&upload=%ff%c3%a9&"):
-        parts = [text[at : at + size].encode() for at in range(0, len(text), size)]
-        form = asyncio.run(form_of("application/x-www-form-urlencoded", *parts))
+        form = form_of(URLENCODED, text.encode(), size)
         assert form.multi_items() == parse_qsl(text, keep_blank_values=True)
 
 
 @pytest.mark.parametrize("text", ["&".join("a" * 9), "upload=" + "a" * 2001, "upload=" + "%41" * 2001, "b" * 2001])
 def test_a_form_with_too_many_or_too_long_fields_is_refused(text: str) -> None:
     with pytest.raises(InputTooLarge, match="body: "):
-        asyncio.run(form_of("application/x-www-form-urlencoded", text.encode()))
+        form_of(URLENCODED, text.encode())
 
 
 PART = b'--x\r\nContent-Disposition: form-data; name="upload"\r\n\r\n%b\r\n--x'
-TYPE = "multipart/form-data; boundary=x"
 
 
 @pytest.mark.parametrize("size", [1, 7, 1000])
 @pytest.mark.parametrize("after", [b" " * 80 + b"--\r\n", b"x", b"-a", b"\n", b"\ra"])
 def test_a_line_that_goes_on_after_its_boundary_is_refused(size: int, after: bytes) -> None:
-    text = PART % b"a" + after + b"a" * 100
     with pytest.raises(InputError, match="to end after its boundary and fewer than 80 blanks"):
-        asyncio.run(form_of(TYPE, *(text[at : at + size] for at in range(0, len(text), size))))
+        form_of(MULTIPART, PART % b"a" + after + b"a" * 100, size)
 
 
 @pytest.mark.parametrize("size", [1, 7, 1000])
 def test_blanks_after_a_boundary_and_what_resembles_one_are_allowed(size: int) -> None:
     text = PART % b"a--xx\r\n--y" + b" " * 79 + PART.removeprefix(b"--x") % b"b" + b"--\r\n"
-    form = asyncio.run(form_of(TYPE, *(text[at : at + size] for at in range(0, len(text), size))))
-    assert form.getlist("upload") == ["a--xx\r\n--y", "b"]
+    assert form_of(MULTIPART, text, size).getlist("upload") == ["a--xx\r\n--y", "b"]
 
 
 def test_blanks_in_a_field_are_kept() -> None:
     blanks = "--y" + " " * 1000
-    assert asyncio.run(form_of(TYPE, PART % blanks.encode() + b"--\r\n"))["upload"] == blanks
+    assert form_of(MULTIPART, PART % blanks.encode() + b"--\r\n")["upload"] == blanks
 
 
 def test_a_field_is_as_long_as_its_text() -> None:
     """Clients escape some characters of base64."""
-    form = asyncio.run(form_of("application/x-www-form-urlencoded", b"upload=" + b"%2B" * 2000))
-    assert form["upload"] == "+" * 2000
+    assert form_of(URLENCODED, b"upload=" + b"%2B" * 2000)["upload"] == "+" * 2000
 
 
 def test_large_forms_take_turns_with_everything_else() -> None:

@@ -47,7 +47,7 @@ def fill(outbox: Outbox, count: int) -> list[str]:
     return [each.key for each in events]
 
 
-def delivery_of(sink: Sink, outbox: Outbox, notice: Callable[[str], object] = lambda _: None) -> Delivery:
+def delivery_of(sink: Sink, outbox: Outbox, notice: Callable[[str], None] = lambda _: None) -> Delivery:
     return Delivery("sink", sink, outbox, notice, first_pause=0.01)
 
 
@@ -140,7 +140,7 @@ def test_delivered_records_do_not_repeat_while_the_outbox_is_not_writable(small_
         keys, sink = fill(outbox, 20), Faulty()
         small_disk.fill()
         delivery = delivery_of(sink, outbox)
-        assert eventually(lambda: len(sink.taken) == 20 or delivery.state().failures > 3, 30)
+        assert eventually(lambda: delivery.state().failures > 3 or delivery.state().waiting == 0, 30)
         small_disk.free()
         assert eventually(lambda: delivery.state().waiting == 0, 60)
         assert finish_all([delivery], 30) == []
