@@ -23,11 +23,11 @@ from plate_nets.events.sinks.webhook import WebhookSink
 from plate_nets.web.event_filter import EventFilter
 from plate_nets.web.store import EventStore
 from tests.disk import SmallDisk, small_disk
-from tests.events import event
+from tests.events import event, record
 from tests.faults.beside import ONCE_OR_OFTEN, GoodCaller
 from tests.faults.test_reach import say
 from tests.unit.events.sinks.conftest import listening
-from tests.unit.events.sinks.test_webhook import BODIES, TRICKLED_HEAD, address
+from tests.unit.events.sinks.test_webhook import BODIES, TRICKLED_HEAD
 from tests.waiting import eventually
 
 
@@ -38,8 +38,8 @@ class Taker(Sink):
         self.taken: queue.SimpleQueue[str] = queue.SimpleQueue()
 
     def send(self, records: Sequence[Record]) -> None:
-        for record in records:
-            self.taken.put(record.key)
+        for each in records:
+            self.taken.put(each.key)
 
 
 @dataclass
@@ -113,7 +113,7 @@ def second_outbox(sinks: Sinks) -> None:
         for number in range(3):
             last, sent = store.last_sequence(), event(store.last_sequence() % 1_000_000 + number)
             with SqliteSink(path) as sink:
-                sink.send([Record(1, sent.key, sent.camera_id, sent.to_json())])
+                sink.send([record(sent)])
             assert [found["id"] for _, found in store.since(last)[1]] == [sent.id]
             assert sent.id in {each["id"] for each in store.page(EventFilter(text=sent.plate[:-1], distance=1)).events}
 
@@ -122,7 +122,7 @@ def hostile_webhooks(sinks: Sinks) -> None:
     """Receivers that answer without end, with a gzip bomb, byte by byte, or never."""
     for answer in (*BODIES.values(), TRICKLED_HEAD):
         with ExitStack() as opened:
-            sink = WebhookSink(address(opened.enter_context(listening(answer))), timeout=0.5)
+            sink = WebhookSink(f"http://127.0.0.1:{opened.enter_context(listening(answer))}", timeout=0.5)
             with sinks.attacked(sink) as delivery:
                 if answer is TRICKLED_HEAD:
                     assert eventually(lambda: delivery.state().error == "no answer within 0.5 s", 60)

@@ -86,15 +86,10 @@ def test_what_no_hardware_decodes_is_decoded_in_software(
         assert line.startswith(f"hardware: {says}") and line.endswith("; it is decoded in software")
 
 
-@pytest.mark.parametrize(
-    ("decoder", "says"),
-    [
-        ("{}", None),
-        ("{}_v4l2m2m", "has no device here that decodes h264: Invalid argument"),
-        ("{}_of_none", "does not decode h264"),
-    ],
-    ids=["decodes", "no device", "unknown codec"],
-)
+V4L2 = {"{}_v4l2m2m": "has no device here that decodes h264: Invalid argument", "{}_of_none": "does not decode h264"}
+
+
+@pytest.mark.parametrize(("decoder", "says"), [("{}", None), *V4L2.items()], ids=["decodes", "no device", "no codec"])
 def test_a_decoder_of_v4l2_gives_what_software_does_or_a_line_says_why_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, decoder: str, says: str | None
 ) -> None:
@@ -110,11 +105,9 @@ def test_a_decoder_of_v4l2_gives_what_software_does_or_a_line_says_why_not(
 def test_v4l2_decodes_no_single_pictures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decoding, "_V4L2", "{}")
     clip, notices = write_clip(tmp_path / "clip.mp4", still(4)), list[str]()
-    packets = list(demux(parse_source(str(clip)), DecodingSettings(hardware="v4l2"), notices.append))
-    assert len(packets) == 4
-    assert notices == [
-        "hardware: v4l2 does not decode single pictures, which `detect` needs; it is decoded in software"
-    ]
+    assert len(list(demux(parse_source(str(clip)), DecodingSettings(hardware="v4l2"), notices.append))) == 4
+    says = "v4l2 does not decode single pictures, which `detect` needs; it is decoded in software"
+    assert notices == [f"hardware: {says}"]
 
 
 def test_stamps_of_a_variable_rate_are_kept(tmp_path: Path) -> None:
@@ -155,72 +148,46 @@ def test_pictures_larger_than_a_reader_takes_are_not_converted() -> None:
         frame.bgr()
 
 
-def text_file(folder: Path) -> Path:
-    (folder / "notes.mp4").write_text("a text", encoding="utf-8")
-    return folder / "notes.mp4"
+def headless(path: Path) -> None:
+    path.write_bytes(write_clip(path.with_name("whole.mp4"), still(20)).read_bytes()[:1500])
 
 
-def sound_file(folder: Path) -> Path:
-    return write_sound(folder / "sound.m4a")
-
-
-def headless(folder: Path) -> Path:
-    whole = write_clip(folder / "whole.mp4", still(20))
-    (folder / "headless.mp4").write_bytes(whole.read_bytes()[:1500])
-    return folder / "headless.mp4"
-
-
-def no_picture(folder: Path) -> Path:
+def no_picture(path: Path) -> None:
     """A container that declares a video and has none."""
-    path = folder / "empty.mkv"
-    whole = write_clip(folder / "whole.mkv", still(1)).read_bytes()
+    whole = write_clip(path.with_name("whole.mkv"), still(1)).read_bytes()
     path.write_bytes(whole[: whole.index(bytes.fromhex("1f43b675"))])  # without its clusters
-    return path
 
 
-def list_of_files(folder: Path) -> Path:
+def listing(path: Path) -> None:
     """A text that FFmpeg takes for a list of files to read."""
-    write_clip(folder / "secret.mp4", still(3))
-    (folder / "list.mp4").write_text("ffconcat version 1.0\nfile secret.mp4\n", encoding="utf-8")
-    return folder / "list.mp4"
-
-
-def playlist(folder: Path) -> Path:
-    write_clip(folder / "secret.ts", still(3))
-    text = "#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\nsecret.ts\n#EXT-X-ENDLIST\n"
-    (folder / "list.m3u8").write_text(text, encoding="utf-8")
-    return folder / "list.m3u8"
-
-
-def pipe(folder: Path) -> Path:
-    os.mkfifo(folder / "pipe.mp4")
-    return folder / "pipe.mp4"
-
-
-def log_of_the_kernel(folder: Path) -> Path:
-    (folder / "log.mp4").symlink_to("/proc/kmsg")
-    return folder / "log.mp4"
+    texts = {
+        "a.mp4": "ffconcat version 1.0\nfile secret.ts\n",
+        "a.m3u8": "#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\nsecret.ts\n#EXT-X-ENDLIST\n",
+    }
+    write_clip(path.with_name("secret.ts"), still(3))
+    path.write_text(texts[path.name], encoding="utf-8")
 
 
 @pytest.mark.parametrize(
-    ("make", "cause"),
+    ("name", "make", "cause"),
     [
-        (lambda folder: folder / "nothing.mp4", r"^No such file or directory$"),
-        (lambda folder: folder, r"^expected pictures, found none"),
-        (text_file, r"^not a video, damaged, or its beginning is missing$"),
-        (headless, r"^not a video, damaged, or its beginning is missing$"),
-        (sound_file, r"^expected video, found only audio$"),
-        (no_picture, r"^expected video, found no picture in it$"),
-        (list_of_files, r"^damaged, or not in a supported format"),
-        (playlist, r"^damaged, or not in a supported format"),
-        (pipe, r"^is not a file$"),
-        (log_of_the_kernel, r"^is empty$"),
+        ("a.mp4", lambda path: None, r"^No such file or directory$"),
+        ("a", Path.mkdir, r"^expected pictures, found none"),
+        ("a.mp4", lambda path: path.write_text("a text"), r"^not a video, damaged, or its beginning is missing$"),
+        ("a.mp4", headless, r"^not a video, damaged, or its beginning is missing$"),
+        ("a.m4a", write_sound, r"^expected video, found only audio$"),
+        ("a.mkv", no_picture, r"^expected video, found no picture in it$"),
+        ("a.mp4", listing, r"^damaged, or not in a supported format"),
+        ("a.m3u8", listing, r"^damaged, or not in a supported format"),
+        ("a.mp4", os.mkfifo, r"^is not a file$"),
+        ("a.mp4", lambda path: path.symlink_to("/proc/kmsg"), r"^is empty$"),
     ],
 )
 def test_a_file_that_is_not_a_video_is_reported_in_one_line_and_opens_no_other(
-    tmp_path: Path, make: Callable[[Path], Path], cause: str
+    tmp_path: Path, name: str, make: Callable[[Path], object], cause: str
 ) -> None:
-    found = Watched(make(tmp_path))
+    make(tmp_path / name)
+    found = Watched(tmp_path / name)
     assert not found.frames
     with pytest.raises(SourceError, match=cause):
         raise found.error or AssertionError("no error")
@@ -289,9 +256,8 @@ def test_a_camera_of_jpegs_over_http_is_read(camera: str, proxy: str, monkeypatc
     [("http://{}/mjpeg", "wrong user or password, or no permission"), ("http://ann:secret@{}/other", "no such stream")],
 )
 def test_a_refusal_is_distinguished_from_no_answer(camera: str, url: str, cause: str) -> None:
-    found = Watched(url.format(camera))
-    assert found.error is not None
-    assert (str(found.error), found.error.unreachable) == (cause, False)
+    error = Watched(url.format(camera)).error
+    assert error is not None and (str(error), error.unreachable) == (cause, False)
 
 
 def test_a_silent_rtsp_camera_is_not_reported_as_damaged_video() -> None:

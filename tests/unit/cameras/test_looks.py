@@ -1,6 +1,6 @@
 """Which plates of the next frame need no reading, and what becomes of the cars."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np

@@ -1,6 +1,5 @@
 """Pixels that are not square: frames are read with square ones, and places are in the frame's own."""
 
-from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 
@@ -17,9 +16,10 @@ from plate_nets.events.event import PlateEvent
 from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.reader import Reader
 from plate_nets.recognition.square_pixels import Stretch, parse_aspect
-from plate_nets.types import Frame, Plate
+from plate_nets.types import Frame
 from tests.clips import TEXT, write_clip
 from tests.frames import Placed, compose
+from tests.unit.cameras.traffic import Blind
 
 SIZE = (360, 640)
 """Height and width of the true picture."""
@@ -88,31 +88,18 @@ def test_the_shape_of_the_pixels_may_change_within_a_stream(reader: LocalReader,
     assert event.frames.seen > 12  # of both parts
 
 
-class Sizes:
-    """A reader that keeps the sizes of frames, and finds nothing."""
-
-    def __init__(self) -> None:
-        self.seen: list[tuple[int, int]] = []
-
-    def read(self, image: Frame | bytes, *, evidence: bool = False) -> list[Plate]:
-        assert isinstance(image, np.ndarray)
-        self.seen.append((image.shape[0], image.shape[1]))
-        return []
-
-
-def grey(count: int) -> Iterator[Frame]:
-    for _ in range(count):
-        yield np.full((96, 128, 3), 90, np.uint8)
+def grey(count: int) -> list[Frame]:
+    return [np.full((96, 128, 3), 90, np.uint8)] * count
 
 
 def test_a_shape_that_lasts_counts_and_others_do_not(tmp_path: Path) -> None:
     shapes = [Fraction(4, 3)] + [Fraction(3 + number, 5) for number in range(12)]
     parts = [write_clip(tmp_path / f"{n}.ts", grey(2), pixel=pixel) for n, pixel in enumerate(shapes)]
     steady = write_clip(tmp_path / "steady.ts", grey(20), pixel=Fraction(2))
-    reader = Sizes()
+    reader = Blind()
     _, notices = watched(reader, joined(tmp_path / "all.ts", *parts, steady))
-    assert set(reader.seen) == {(96, 171), (96, 256)} and len(reader.seen) == 46
-    assert reader.seen == sorted(reader.seen)
+    assert set(reader.sizes) == {(96, 171), (96, 256)} and len(reader.sizes) == 46
+    assert reader.sizes == sorted(reader.sizes)
     doubt, change = notices
     assert doubt.startswith("the stream says another shape of its pixels all the time; 4:3 (width:height) counts.")
     assert change == "its pictures are now 256x96 (width x height)"
@@ -131,9 +118,9 @@ def test_a_shape_that_lasts_counts_and_others_do_not(tmp_path: Path) -> None:
 def test_a_shape_that_cannot_be_counts_as_square(
     tmp_path: Path, pixel: Fraction | None, aspect: str | None, size: tuple[int, int], cause: str
 ) -> None:
-    reader = Sizes()
+    reader = Blind()
     _, notices = watched(reader, write_clip(tmp_path / "clip.ts", grey(12), pixel=pixel), aspect=aspect)
-    assert reader.seen == [size] * 12
+    assert reader.sizes == [size] * 12
     assert len(notices) == bool(cause) and all(line.startswith(cause) for line in notices)
 
 

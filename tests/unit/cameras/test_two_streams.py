@@ -23,9 +23,10 @@ from plate_nets.cameras.watcher import Watcher
 from plate_nets.common.errors import InputError, SourceError
 from plate_nets.events.event import PlateEvent
 from plate_nets.recognition.local import LocalReader
-from plate_nets.types import Frame, Plate
+from plate_nets.types import Frame
 from tests.clips import TEXT, passing, still, write_clip
 from tests.rtsp import RtspCamera
+from tests.unit.cameras.traffic import Blind
 
 FPS = 12
 LARGE, SMALL = (360, 640), (180, 320)
@@ -56,19 +57,23 @@ def small(tmp_path_factory: pytest.TempPathFactory, frames: list[Frame]) -> Path
 class Watched:
     """The events of a camera, what was said about it, and what its frames were."""
 
-    def __init__(self, reader: LocalReader, large: Path, small: Path, settings: WatcherSettings) -> None:
+    def __init__(
+        self, reader: LocalReader, large: Path, small: Path, settings: WatcherSettings = WatcherSettings()
+    ) -> None:
         self.said: list[str] = []
         self.frames: list[AnalysedFrame] = []
         camera = CameraSettings(str(large), detect=str(small))
         note = self.frames.append
         watcher = Watcher(reader, camera, settings, notice=lambda _, line: self.said.append(line), on_frame=note)
         self.events: list[PlateEvent] = list(watcher)
+        self.plates = {event.plate for event in self.events}
         (self.status,) = watcher.status()
-
-    @property
-    def decoded(self) -> int:
+        self.decoded = sum(frame.frame.enlarged is None for frame in self.frames)
         """Frames of the large stream that were looked at."""
-        return sum(frame.frame.enlarged is None for frame in self.frames)
+
+
+def matched(order: str) -> str:
+    return f"detect: its pictures come 2.0 s {order} those of the source; they are matched"
 
 
 @pytest.mark.slow
@@ -94,16 +99,14 @@ def test_a_car_is_found_in_the_small_stream_and_read_in_the_large_one(
 def test_a_car_that_passes_between_two_key_frames_is_read(reader: LocalReader, tmp_path: Path) -> None:
     street = [*still(FPS + 2, LARGE), *passing(FPS - 4, size=LARGE, empty=2 * FPS)]  # a key frame comes each second
     large = write_clip(tmp_path / "large.mkv", street, fps=FPS)
-    watched = Watched(reader, large, write_small(tmp_path, street), WatcherSettings())
-    assert {event.plate for event in watched.events} == {TEXT}
-    assert watched.decoded < FPS - 4
+    watched = Watched(reader, large, write_small(tmp_path, street))
+    assert watched.plates == {TEXT} and watched.decoded < FPS - 4
 
 
 def test_a_small_stream_that_is_a_little_early_gives_the_same_text(
     reader: LocalReader, large: Path, frames: list[Frame], tmp_path: Path
 ) -> None:
-    watched = Watched(reader, large, write_small(tmp_path, frames[FPS // 2 :]), WatcherSettings())
-    assert {event.plate for event in watched.events} == {TEXT}
+    assert Watched(reader, large, write_small(tmp_path, frames[FPS // 2 :])).plates == {TEXT}
 
 
 @pytest.mark.slow
@@ -115,24 +118,22 @@ def test_a_small_stream_that_is_two_seconds_off_gives_the_same_texts_and_is_corr
     street = [*passing(3 * FPS, TEXT, LARGE, empty=FPS), *back[: 3 * FPS][::-1], *back[3 * FPS :]]
     shown = street[-late * FPS :] if late < 0 else [*still(late * FPS, LARGE), *street]
     large = write_clip(tmp_path / "large.mkv", street, fps=FPS)
-    watched = Watched(reader, large, write_small(tmp_path, shown), WatcherSettings())
-    assert {event.plate for event in watched.events} == {TEXT, OTHER}
-    assert [line for line in watched.said if "matched" in line] == [
-        f"detect: its pictures come 2.0 s {order} those of the source; they are matched"
-    ]
+    watched = Watched(reader, large, write_small(tmp_path, shown))
+    assert watched.plates == {TEXT, OTHER}
+    assert [line for line in watched.said if "matched" in line] == [matched(order)]
 
 
 def test_small_pictures_of_another_shape_are_stretched(
     reader: LocalReader, large: Path, frames: list[Frame], tmp_path: Path
 ) -> None:
-    watched = Watched(reader, large, write_small(tmp_path, frames, (240, 320)), WatcherSettings())
-    assert {event.plate for event in watched.events} == {TEXT}
+    watched = Watched(reader, large, write_small(tmp_path, frames, (240, 320)))
+    assert watched.plates == {TEXT}
     assert [line for line in watched.said if "320x240" in line and "640x360" in line] == watched.said != []
 
 
 def test_the_small_stream_of_a_file_must_be_there(reader: LocalReader, large: Path, tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"^detect: No such file"):
-        Watched(reader, large, tmp_path / "missing.mkv", WatcherSettings())
+        Watched(reader, large, tmp_path / "missing.mkv")
 
 
 @pytest.mark.parametrize("detect", ["rtsp://ann:secret@host/sub", "ftp://ann:secret@host/sub", "."])
@@ -180,8 +181,7 @@ def test_a_clock_that_is_two_seconds_off_is_corrected_once_and_reported(late: fl
             clocks.note_large(*large)
         clocks.note_small(*small)
     assert clocks.apart == pytest.approx(late, abs=0.06)
-    order = "before" if late > 0 else "after"
-    assert said == [f"detect: its pictures come 2.0 s {order} those of the source; they are matched"]
+    assert said == [matched("before" if late > 0 else "after")]
 
 
 def kept(path: Path) -> Packets:
@@ -211,18 +211,6 @@ def test_what_is_too_old_is_dropped(large: Path) -> None:
     packets = kept(large)
     packets.advance(103.2)
     assert packets.at(101) is None and packets.at(103) is not None
-
-
-class Sizes:
-    """A reader that finds nothing, and notes the heights of the frames it gets."""
-
-    def __init__(self) -> None:
-        self.newest = 0
-
-    def read(self, image: Frame | bytes, *, evidence: bool = False) -> list[Plate]:
-        assert isinstance(image, np.ndarray)
-        self.newest = image.shape[0]
-        return []
 
 
 @contextmanager
@@ -256,7 +244,7 @@ def test_a_car_is_read_from_an_rtsp_camera_with_two_streams(reader: LocalReader,
 def test_while_the_small_stream_is_lost_the_large_one_is_watched(streams: tuple[RtspCamera, ...]) -> None:
     large, small = streams
     said: list[str] = []
-    reader = Sizes()
+    reader = Blind()
     camera = CameraSettings(large.url(), id="gate", detect=small.url(), motion_gate=False, silence=1.0)
     with Watcher(reader, camera, notice=lambda _, line: said.append(line)) as watcher:
         watcher.start()
@@ -264,19 +252,17 @@ def test_while_the_small_stream_is_lost_the_large_one_is_watched(streams: tuple[
         def wait(until: Callable[[CameraStatus], bool]) -> CameraStatus:
             deadline = time.monotonic() + 60
             while not until(status := watcher.status()[0]):
-                assert time.monotonic() < deadline, (status, reader.newest, said)
+                assert time.monotonic() < deadline, (status, reader.sizes[-1:], said)
                 time.sleep(0.02)
             return status
 
-        wait(lambda _: reader.newest == 96)
+        wait(lambda _: reader.sizes[-1:] == [(96, 128)])
         small.kill()
-        status = wait(lambda status: reader.newest == 192 and status.cause is not None)
-        assert status.state == "online"
-        assert status.cause == (
-            "detect: the connection was closed; until it is back, cars are looked for in the source"
-        )
+        status = wait(lambda status: reader.sizes[-1] == (192, 256) and status.cause is not None)
+        cause = "detect: the connection was closed; until it is back, cars are looked for in the source"
+        assert (status.state, status.cause) == ("online", cause)
         small.start()
-        assert wait(lambda _: reader.newest == 96).cause is None
+        assert wait(lambda _: reader.sizes[-1] == (96, 128)).cause is None
         large.kill()
         assert wait(lambda status: status.state == "offline").cause == "the connection was closed"
         large.start()

@@ -1,16 +1,13 @@
 """Video files with the real reader: one event per car, with its pictures, whatever happens to other sources."""
 
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from datetime import datetime
 from itertools import chain, repeat
 from pathlib import Path
 
 import cv2
 import numpy as np
 import pytest
-from jsonschema import Draft202012Validator
 
 from plate_nets.cameras.analysis import AnalysedFrame
 from plate_nets.cameras.overlay import Overlay
@@ -20,12 +17,14 @@ from plate_nets.cameras.settings import CameraSettings, WatcherSettings
 from plate_nets.cameras.watcher import Watcher
 from plate_nets.cameras.zones import Zone
 from plate_nets.common.errors import InputError, ServerUnavailable, SourceError
-from plate_nets.events.event import PlateEvent, event_schema
+from plate_nets.events.event import PlateEvent
 from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.reader import Focus
 from plate_nets.types import Frame, Plate, Scene
 from tests.clips import TEXT, passing, still, write_clip, write_jpegs
+from tests.events import checked
 from tests.frames import Placed, compose, encode
+from tests.unit.cameras.traffic import Blind
 from tests.watch_lists import watch_list
 
 OTHER = "X900KO99"
@@ -52,7 +51,7 @@ def test_a_car_is_one_event(reader: LocalReader, clip: Path, thorough: bool) -> 
     assert {event.model for event in events} == {reader.model_version()}
     assert events[-1].timestamp.utcoffset()
     for event in events:
-        Draft202012Validator(event_schema()).validate(json.loads(event.to_json()))
+        checked(event)
     frames = events[-1].frames
     assert (frames.read == frames.seen) == thorough
     (status,) = watcher.status()
@@ -140,25 +139,6 @@ def test_frames_of_a_file_are_never_dropped_but_fps_may_skip_some(reader: LocalR
     assert finals(events) == [TEXT]
 
 
-def test_a_fault_of_one_source_is_reported_and_the_others_continue(
-    reader: LocalReader, clip: Path, tmp_path: Path
-) -> None:
-    said: list[tuple[str, str]] = []
-    sources = [str(clip), str(tmp_path / "nothing.mp4")]
-    with Watcher(reader, sources, notice=lambda *words: said.append(words)) as watcher:
-        events = list(watcher)
-    assert finals(events) == [TEXT]
-    assert said == [("nothing", "No such file or directory")]
-    assert [(each.camera_id, each.state) for each in watcher.status()] == [("car", "ended"), ("nothing", "failed")]
-
-
-class Blind:
-    """A reader that finds nothing."""
-
-    def read(self, image: Frame | bytes, *, evidence: bool = False) -> list[Plate]:
-        return []
-
-
 class Served:
     """A reader with the versions that its server tells one after another; None: it does not."""
 
@@ -209,14 +189,6 @@ def test_the_iteration_fails_if_every_source_fails(reader: LocalReader, tmp_path
         list(Watcher(reader, str(tmp_path / "nothing.mp4")))
     with pytest.raises(InputError, match="expected different ids, got a more than once"):
         Watcher(reader, ["x/a.mp4", "y/a.mp4"])
-
-
-def test_the_given_start_is_the_time_of_the_first_frame(reader: LocalReader, clip: Path) -> None:
-    settings = CameraSettings(str(clip), fps=4)
-    given = replace(settings, start=datetime.fromisoformat("2026-01-02T03:04:05+03:00"))
-    events = list(Watcher(reader, given))
-    assert events[-1].clock == "given"
-    assert events[-1].to_dict()["first_seen"].startswith("2026-01-02T00:04:0")
 
 
 def test_masks_regions_and_least_height_choose_plates(reader: LocalReader, clip: Path) -> None:

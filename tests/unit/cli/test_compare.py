@@ -20,6 +20,7 @@ from plate_nets.evaluation.other_reader import OtherPlate, OtherReader
 from plate_nets.recognition.local import LocalReader
 from plate_nets.types import Box, Frame
 from tests.clips import TEXT, passing, write_clip
+from tests.commands import Result
 from tests.frames import Placed, compose, encode
 from tests.local_http import LocalHttp, QuietHandler
 from tests.onnx_models import write_detector, write_reader
@@ -47,15 +48,12 @@ class Other(QuietHandler):
         kind, text = type(self), TOLD[type(self).asked % len(TOLD)]
         kind.asked += 1
         kind.tokens.append(self.headers["Authorization"])
+        sides = {f"{side[0]}_{side[1:]}": at for side, at in PLACE.items()}
         answer: Any = {
-            "/v1/plate-reader/": {"results": [{"plate": text, "score": 0.9, "box": PLACE}] if text else []},
+            "/v1/plate-reader/": {"results": [{"plate": text, "score": 0.9, "box": PLACE}][: bool(text)]},
             "/v1/vision/alpr": {
                 "success": True,
-                "predictions": [
-                    {"plate": text, "confidence": 0.9, **{f"{side[0]}_{side[1:]}": at for side, at in PLACE.items()}}
-                ]
-                if text
-                else [],
+                "predictions": [{"plate": text, "confidence": 0.9, **sides}][: bool(text)],
             },
         }.get(self.path, {"detail": "something else"})
         body = json.dumps(answer).encode()
@@ -82,8 +80,11 @@ def inside(reader: LocalReader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def table(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+    return list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
+
+
+def compare(source: str, other: str, *options: str) -> Result:
+    return CliRunner().invoke(app, ["compare", source, "--with", other, "--local", *options])
 
 
 @pytest.mark.parametrize(("path", "token"), [("/v1/plate-reader/", "Token secret"), ("", None)])
@@ -92,20 +93,17 @@ def test_the_page_shows_where_readers_differ_and_counts_who_is_right(
 ) -> None:
     if token:
         monkeypatch.setenv(TOKEN_VARIABLE, "secret")
-    result = CliRunner().invoke(
-        app, ["compare", "photos", "--with", other + path, "--local", "--out", "out", "--scheme", "russia"]
-    )
+    result = compare("photos", other + path, "--out", "out", "--scheme", "russia")
     assert result.exit_code == 0, result.output
     assert result.stdout.split()[-5:] == ["1", "1", "1", "0", "out/index.html"]
     assert Other.tokens == [token] * 3
     rows = table(Path("out/differences.csv"))
-    assert [(row["ours"], row["theirs"], row["count"]) for row in rows] == [
-        ("B126EK78", "B126EK18", "1"),
-        ("K987MT99", "", "1"),
-    ]
+    differences = [(row["ours"], row["theirs"], row["count"]) for row in rows]
+    assert differences == [("B126EK78", "B126EK18", "1"), ("K987MT99", "", "1")]
     with sync_playwright() as playwright, playwright.chromium.launch(executable_path=CHROMIUM) as browser:
+        address = Path("out/index.html").resolve().as_uri()
         page = browser.new_page()
-        page.goto(Path("out/index.html").resolve().as_uri())
+        page.goto(address)
         assert all(page.evaluate("[...document.images].map((each) => each.complete && each.naturalWidth > 0)"))
         page.get_by_role("button", name="ours").first.click()
         page.get_by_role("button", name="neither").last.click()
@@ -123,7 +121,7 @@ def test_the_page_shows_where_readers_differ_and_counts_who_is_right(
         assert answers(saved.value.path()) == ["ours", "neither"]
 
         page = browser.new_page(locale="ru-RU", viewport=PHONE)
-        page.goto(Path("out/index.html").resolve().as_uri())
+        page.goto(address)
         assert page.evaluate("document.documentElement.lang") == "ru"
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
         assert not re.search("[a-z]{3}", re.sub(f"{other}{path}|photos", "", page.inner_text("body")))
@@ -150,9 +148,14 @@ def answers(path: Path) -> list[str]:
 def test_a_reader_that_does_not_answer_ends_the_comparison(address: str, said: str, photos: int, other: str) -> None:
     for number in range(3, photos):
         Path(f"photos/{number}.jpg").write_bytes(Path("photos/0.jpg").read_bytes())
-    result = CliRunner().invoke(app, ["compare", "photos", "--local", "--with", address.replace("OTHER", other)])
+    result = compare("photos", address.replace("OTHER", other))
     assert result.exit_code == 2 and said in result.stderr
     assert not Path("comparison").exists()
+
+
+def test_a_server_that_does_not_answer_ends_the_comparison(other: str) -> None:
+    result = CliRunner().invoke(app, ["compare", "photos", "--with", other, "--url", "grpc://127.0.0.1:9"])
+    assert result.exit_code == 2 and "127.0.0.1:9" in result.stderr
 
 
 def interrupted_after(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,7 +174,7 @@ def interrupted_after(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_ctrl_c_ends_a_comparison_with_a_page(other: str, monkeypatch: pytest.MonkeyPatch) -> None:
     interrupted_after(1, monkeypatch)
-    result = CliRunner().invoke(app, ["compare", "photos", "--local", "--with", other])
+    result = compare("photos", other)
     assert result.exit_code == 130
     assert result.stdout.splitlines()[-1] == "comparison/index.html" and Path("comparison/index.html").is_file()
 
@@ -191,27 +194,21 @@ def test_a_page_of_a_comparison_that_goes_on_is_written_each_minute_if_something
 def test_a_pair_of_onnx_files_is_another_reader() -> None:
     write_detector(Path("finder.onnx"), [(0, 10, 26, 26, 30, 0, 0.9)])
     write_reader(Path("reader.onnx"), TEXTS[0], 0.9)
-    command = ["compare", "photos", "--local", "--with", "finder.onnx,reader.onnx"]
-    result = CliRunner().invoke(app, command)
+    result = compare("photos", "finder.onnx,reader.onnx")
     assert result.exit_code == 0, result.output
     assert result.stdout.split()[-6:] == ["finder.onnx,reader.onnx", "1", "2", "0", "0", "comparison/index.html"]
     Path("reader.onnx").unlink()
-    result = CliRunner().invoke(app, command)
+    result = compare("photos", "finder.onnx,reader.onnx")
     assert (result.exit_code, result.stderr) == (2, "plates: reader.onnx: No such file or directory\n")
-
-
-def test_a_server_that_does_not_answer_ends_the_comparison(other: str) -> None:
-    result = CliRunner().invoke(app, ["compare", "photos", "--with", other, "--url", "grpc://127.0.0.1:9"])
-    assert result.exit_code == 2 and "127.0.0.1:9" in result.stderr
 
 
 def test_a_video_is_compared_to_its_end(other: str) -> None:
     write_clip(Path("car.mp4"), passing(24), fps=8)
-    result = CliRunner().invoke(app, ["compare", "car.mp4", "--with", other, "--local", "--every", "1"])
+    result = compare("car.mp4", other, "--every", "1")
     assert result.exit_code == 0, result.output
     assert Other.asked == 3
     assert {row["source"] for row in table(Path("comparison/differences.csv"))} == {"car.mp4"}
-    result = CliRunner().invoke(app, ["compare", "nothing.mp4", "--with", other, "--local"])
+    result = compare("nothing.mp4", other)
     assert result.exit_code == 2 and "nothing.mp4" in result.stderr
 
 
@@ -225,8 +222,7 @@ def camera() -> Iterator[RtspCamera]:
 def test_a_camera_is_compared_for_as_long_as_asked(other: str, camera: RtspCamera) -> None:
     for minutes in ("0.05", "0.3", "1"):  # a slow machine may have no picture at first
         Other.asked = 0
-        command = ["compare", camera.url("ann:s3cret@"), "--with", other, "--local", "--minutes", minutes]
-        result = CliRunner().invoke(app, [*command, "--every", "0.2"])
+        result = compare(camera.url("ann:s3cret@"), other, "--minutes", minutes, "--every", "0.2")
         assert result.exit_code == 0, result.output
         if Other.asked >= len(TOLD):
             break
@@ -239,8 +235,7 @@ def test_a_reader_that_is_lost_beside_a_camera_is_asked_again(
 ) -> None:
     Other.lost = (3, 4)
     interrupted_after(6, monkeypatch)
-    command = ["compare", camera.url("ann:s3cret@"), "--with", other, "--local", "--every", "0.2"]
-    result = CliRunner().invoke(app, command)
+    result = compare(camera.url("ann:s3cret@"), other, "--every", "0.2")
     assert result.exit_code == 130, result.output
     told = [line for line in result.stderr.splitlines() if other in line]
     assert told == [f"lost: {other}: answered 503; it is asked again and again", f"{other}: answers again"]

@@ -53,9 +53,3 @@ def test_a_running_server_keeps_its_own_setting(command: str, tmp_path: Path, mo
     result = CliRunner().invoke(app, [*command.split(), "--url", "127.0.0.1:9", "--detail", "far"])
     assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
     assert "plates serve --detail" in result.stderr
-
-
-@pytest.mark.parametrize("command", ["read car.jpg", "serve", "watch car.mp4", "web"])
-def test_an_unknown_detail_is_refused(command: str) -> None:
-    result = CliRunner().invoke(app, [*command.split(), "--detail", "sharp"])
-    assert result.exit_code == 2 and "sharp" in result.stderr

@@ -8,10 +8,9 @@ from typing import Any
 import anyio
 import pytest
 
-from plate_nets.events.sinks.base import Record
 from plate_nets.events.sinks.sqlite import SqliteSink
 from plate_nets.recognition.health import KNOWN, known_picture
-from tests.events import event
+from tests.events import event, record
 from tests.paths import ROOT
 
 
@@ -21,16 +20,13 @@ def test_an_assistant_reads_pictures_and_finds_events(tmp_path: Path) -> None:
 
     store = tmp_path / "events.sqlite"
     with SqliteSink(store) as sink:
-        sink.send(
-            [Record(number, each.key, each.camera_id, each.to_json()) for number in (1, 2) if (each := event(number))]
-        )
+        sink.send([record(event(number), number) for number in (1, 2)])
     (tmp_path / "no-picture.jpg").write_text("text")
 
     async def conversation() -> None:
         command = ["-m", "plate_nets", "mcp", "--scheme", "russia", "--events", str(store)]
-        async with Client(
-            stdio_client(StdioServerParameters(command=sys.executable, args=command, cwd=ROOT))
-        ) as client:
+        server = StdioServerParameters(command=sys.executable, args=command, cwd=ROOT)
+        async with Client(stdio_client(server)) as client:
             assert {tool.name for tool in (await client.list_tools()).tools} == {"read_plates", "find_events"}
 
             async def ask(tool: str, **arguments: Any) -> Any:
@@ -40,9 +36,8 @@ def test_an_assistant_reads_pictures_and_finds_events(tmp_path: Path) -> None:
             (picture,) = KNOWN.glob("*.jpg")
             read = await ask("read_plates", picture=str(picture))
             assert tuple(plate["text"] for plate in read["plates"]) == known_picture().texts
-            assert "no-picture.jpg: image: expected a JPEG" in await ask(
-                "read_plates", picture=f"{tmp_path}/no-picture.jpg"
-            )
+            refused = await ask("read_plates", picture=f"{tmp_path}/no-picture.jpg")
+            assert "no-picture.jpg: image: expected a JPEG" in refused
             assert "none.jpg: cannot be opened: No such file" in await ask("read_plates", picture="none.jpg")
 
             found = (await ask("find_events"))["result"]

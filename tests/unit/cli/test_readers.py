@@ -64,17 +64,6 @@ def test_the_page_reads_in_process() -> None:
         check_health(backend.reader)
 
 
-def test_reading_in_process_on_request_prints_no_notice(car: Path) -> None:
-    result = CliRunner().invoke(app, ["read", str(car), "--local"])
-    assert result.exit_code == 0
-    assert result.stderr == "plates: all plates whose country is known are of one: --scheme russia reads these alone\n"
-    assert all(text in result.stdout for text in known_picture().texts)
-
-
-def test_a_command_with_a_url_uses_that_server() -> None:
-    assert not reads_in_process(local=False, url=["127.0.0.1:9"])
-
-
 def test_without_the_extra_for_reading_in_process_it_is_named(car: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "plate_nets.recognition.local", raising=False)
     monkeypatch.delitem(sys.modules, "plate_nets.recognition.images", raising=False)
@@ -124,7 +113,7 @@ def test_too_little_address_space_is_named_before_openvino_crashes(car: Path, ki
     assert done.stderr.endswith("there is too little memory for it; free some, or raise the limit (`ulimit -v`)\n")
 
 
-def test_a_high_limit_of_address_space_changes_nothing(car: Path) -> None:
+def test_reading_on_request_within_a_high_limit_of_address_space_prints_no_notice(car: Path) -> None:
     done = in_limited_space(16_000_000, "read", car, "--local", "--scheme", "russia")
     assert (done.returncode, done.stderr) == (0, "")
     assert all(text in done.stdout for text in known_picture().texts)

@@ -172,7 +172,7 @@ def test_a_plate_that_is_not_found_is_unread_and_counts_twice_if_it_is_labelled_
     twice = (label, replace(label, quad=label.quad.copy()))
     outcome = evaluate_detected([(photo, twice)], cut, lambda _: [], RUSSIA, score_threshold=0.5)
     assert [plate.unread for plate in outcome.plates] == [True, True]
-    assert figures(outcome, 0.5, None)["detection"]["recall"] == 0
+    assert figures(outcome, 0.5, ())["detection"]["recall"] == 0
 
 
 def test_detected_boxes(folder: Path) -> None:
