@@ -49,9 +49,9 @@ _BUSY = {"quiet": 0.0, "a tenth": 0.1, "constant": 1.0}
 
 
 def traffic(folder: Path, clips: Path | None, peers: Path | None) -> Iterator[dict[str, Any]]:
-    """Clips with a truth, by default drive-bys that are drawn into a folder -> figures of each clip and of all,
-    with every plate read in every frame and without, and of the public pair in the folder ``peers``. A table of those
-    of all is printed, too."""
+    """Clips with a truth, by default drive-bys that are drawn into a folder -> figures of all their frames, for each
+    clip and for all, with every plate read in every frame and without, and of the public pair in the folder ``peers``.
+    A table of those of all is printed, too, with what a camera costs."""
     if clips is None:
         clips = folder / "drive_by"
         scheme = load_scheme(MAIN_SCHEME)
@@ -63,16 +63,18 @@ def traffic(folder: Path, clips: Path | None, peers: Path | None) -> Iterator[di
     if peers:
         readers[_PAIR] = load_pair(peers)
     quiet = _write_quiet(folder / "quiet.mp4")
-    together = {name: _Figures() for name in readers}
+    together, live = ({name: _Figures() for name in readers} for _ in range(2))
     for clip in find_clips(clips, None):
+        _watch(clip, reader, _OURS)  # prepares what depends on the size of its pictures: a camera does that once
         for name, each in readers.items():
-            watched = _by_pair(clip, each) if isinstance(each, PublicPair) else _watch(clip, each, name)
+            live[name].add(*_watch(clip, each, name, _RATE))
+            watched = _watch(clip, each, name)
             own = _Figures()
             for figures in (own, together[name]):
                 figures.add(*watched)
             yield {"clip": clip.path.name, "reader": name, **own.to_dict()}
     summary = [
-        {"reader": name, **figures.to_dict(), **_load(_quiet_cost(quiet, readers[name], name), figures.cost)}
+        {"reader": name, **figures.to_dict(), **_load(_quiet_cost(quiet, readers[name], name), live[name].cost)}
         for name, figures in together.items()
     ]
     yield from ({"clip": "all", **each} for each in summary)
@@ -120,8 +122,10 @@ def _load(quiet: float, frame: float) -> dict[str, dict[str, float]]:
     }
 
 
-def _watch(clip: Clip, local: LocalReader, name: str) -> "_Watched":
-    """Watch a clip. OpenVINO needs one thread, which is then the camera's own."""
+def _watch(clip: Clip, local: LocalReader | PublicPair, name: str, fps: float | None = None) -> "_Watched":
+    """Watch a clip, all frames or so many a second. OpenVINO needs one thread, which is then the camera's own."""
+    if isinstance(local, PublicPair):
+        return _by_pair(clip, local, fps)
     reader, outcome = _ClockedReader(local), VideoOutcome()
     reported: list[TimedEvent] = []
     last = 0.0
@@ -134,16 +138,17 @@ def _watch(clip: Clip, local: LocalReader, name: str) -> "_Watched":
 
     began = time.process_time()
     camera, settings = settings_of(clip.path, reader.schemes, name == _THOROUGH)
-    events = list(Watcher(reader, camera, settings, on_frame=note))
+    events = list(Watcher(reader, replace(camera, fps=fps), settings, on_frame=note))
     reader.seconds[_DECODE] = time.process_time() - began - sum(reader.seconds.values())
     judge_events(clip, reported + [TimedEvent(event, last) for event in events[len(reported) :]], outcome)
     return reader.frames, reader.seconds, {**told_of(outcome), **{each: getattr(outcome, each) for each in _BESIDE}}
 
 
-def _by_pair(clip: Clip, pair: PublicPair) -> "_Watched":
+def _by_pair(clip: Clip, pair: PublicPair, fps: float | None) -> "_Watched":
     """As `_watch`, with a pair that tells texts instead of events."""
+    camera, settings = settings_of(clip.path, pair.schemes, thorough=True)
     began = time.process_time()
-    for _ in Watcher(pair, *settings_of(clip.path, pair.schemes, thorough=True)):
+    for _ in Watcher(pair, replace(camera, fps=fps), settings):
         pass
     seconds, frames, texts = time.process_time() - began, pair.frames, pair.texts()
     expected = expected_texts(clip).keys()

@@ -13,7 +13,8 @@ TILE_HW = (96, 160)
 """Height and width of a window in the detector's input."""
 _ACROSS, _DOWN = 2, 2
 PER_INPUT = _ACROSS * _DOWN
-"""Windows of one input. With four, it has a quarter of the pixels of the input for a whole frame of 16:9."""
+"""The maximum number of windows of one input. With four, it has a quarter of the pixels of the input for a whole frame
+of 16:9; with one or two, it is only as large as these."""
 _WIDTHS = 3.0
 """Width of a window in widths of its plate: the detector knows plates by what is around them."""
 _EDGE = 2.0
@@ -51,7 +52,8 @@ def windows_around(boxes: Boxes, hw: tuple[int, int]) -> list[Window]:
 def place(frame: Frame, windows: Sequence[Window]) -> NDArray[np.uint8]:
     """At most `PER_INPUT` windows of a frame -> the detector's input (1, h, w, 3) BGR."""
     h, w = TILE_HW
-    placed = np.full((1, _DOWN * h, _ACROSS * w, 3), GREY, np.uint8)
+    down = -(-len(windows) // _ACROSS)
+    placed = np.full((1, down * h, min(len(windows), _ACROSS) * w, 3), GREY, np.uint8)
     for number, window in enumerate(windows):
         (left, top), (right, bottom) = window.start, window.end
         tile_h, tile_w = window.tile_hw

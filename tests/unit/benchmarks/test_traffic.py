@@ -33,9 +33,7 @@ def test_the_cost_of_each_stage_the_cameras_a_core_and_the_events_are_printed(
         seconds, cameras = each["cpu_s_a_second"], each["cameras_a_core"]
         assert 0 < seconds["quiet"] < seconds["a tenth"] < seconds["constant"]
         assert seconds["a tenth"] == pytest.approx(0.9 * seconds["quiet"] + 0.1 * seconds["constant"], abs=2e-3)
-        assert cameras["constant"] == pytest.approx(
-            1 / seconds["constant"], rel=0.1, abs=0.05
-        )  # a tenth is its last digit
+        assert cameras["constant"] == pytest.approx(1 / seconds["constant"], rel=0.1, abs=0.05)  # printed to a tenth
         assert (each["frames"], each["cars"], each["right"], each["wrong"]) == (12, 1, 1, 0)
         assert set(each["ms_a_frame"]) == {"decode", "to_bgr", "detector", "corners", "readers", "tracking", "all"}
         assert min(each["ms_a_frame"].values()) > 0
