@@ -8,6 +8,7 @@ from plate_nets.common.errors import InputError
 WireProtocol = Literal["http", "grpc"]
 
 _DEFAULT_PORTS: dict[WireProtocol, int] = {"http": 8000, "grpc": 8001}
+_LAST_PORT = 65535
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ def parse_url(url: str, protocol: str = "http") -> ServerAddress:
     encrypted = protocol in ("https", "grpcs")
     plain = protocol.removesuffix("s") if encrypted else protocol
     host, _, port = url.rstrip("/").partition(":")
-    if not host or (port and not port.isdecimal()):
+    if not host or (port and not (port.isdecimal() and len(port) <= 5 and 0 < int(port) <= _LAST_PORT)):
         raise InputError(f"url: expected host:port, got {url!r}")
     for wire, default in _DEFAULT_PORTS.items():
         if plain == wire:

@@ -3,6 +3,7 @@
 import pytest
 
 from plate_nets.client.url import ServerAddress, parse_url
+from plate_nets.common.errors import InputError
 
 
 @pytest.mark.parametrize(
@@ -21,3 +22,9 @@ def test_an_address_contains_host_port_and_protocol(url: str, protocol: str, exp
     assert parse_url(url, protocol) == expected
     assert parse_url(expected.url) == expected
     assert str(expected) == f"{expected.host}:{expected.port}"
+
+
+@pytest.mark.parametrize("url", ["", ":8000", "host:port", "host:-1", "host:0", "host:65536", "host:" + "9" * 5000])
+def test_an_address_without_a_host_or_with_no_port_of_tcp_is_refused(url: str) -> None:
+    with pytest.raises(InputError, match="url: expected host:port, got"):
+        parse_url(url)
