@@ -55,7 +55,7 @@ def pod(found: list[Any]) -> Any:
 
 POD = "Deployment.spec.template.spec"
 CONTAINER = f"{POD}.containers.0"
-REMOVED = object()
+REMOVED = "removed"
 SEEDED: list[tuple[str, str, object, str]] = [
     ("fleet", "Service.spec.selector", {"app": "plates"}, "Service plates: selector matches no pod"),
     ("fleet", "PodDisruptionBudget.spec.selector.matchLabels", {"app": "plates"}, "Budget plates: selector matches no"),
