@@ -28,7 +28,7 @@ from plate_nets.contract import (
 from plate_nets.countries import load_schemes
 from plate_nets.recognition.decoding import DecodingSettings
 from plate_nets.recognition.options import ReadOptions
-from plate_nets.recognition.pipeline import Calls, PlateReader, take_rows
+from plate_nets.recognition.pipeline import Calls, PlateReader, one_by_one, take_rows
 from plate_nets.recognition.schemes import SchemeDecoder
 from plate_nets.recognition.second_look import looks_at
 from plate_nets.recognition.stages import Stages
@@ -168,12 +168,11 @@ def look_again(crops: Tensor) -> Tensor:
 
 def at_once(calls: Calls) -> list[Any]:
     """Functions that wait for other models -> their results, after the time of the slowest."""
-    first, *others = calls
-    if not others:
-        return [first()]
-    with ThreadPoolExecutor(len(others)) as threads:  # one waiting thread each, as `async_exec` has under an event loop
-        pending = [threads.submit(other) for other in others]
-        return [first(), *(each.result() for each in pending)]
+    if len(calls) < 2:
+        return one_by_one(calls)
+    with ThreadPoolExecutor(len(calls) - 1) as threads:  # a waiting thread each, as `async_exec` has in an event loop
+        pending = [threads.submit(call) for call in calls[1:]]
+        return [calls[0](), *(each.result() for each in pending)]
 
 
 def pack(plates: Sequence[Plate]) -> list[Tensor]:

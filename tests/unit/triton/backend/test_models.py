@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from plate_nets.countries.designs import DESIGNS, GROUNDS
 from plate_nets.networks.runtimes.networks import IR, released
 from plate_nets.networks.runtimes.openvino import read_ir
 from plate_nets.recognition.detection import NO_HEAD
+from plate_nets.triton.backend.recognition import at_once
 from plate_nets.types import STEPS
 from tests.fakes import triton
 from tests.frames import Placed, compose, encode
@@ -125,6 +127,17 @@ def fault(response: triton.InferenceResponse) -> str:
 def outputs(response: triton.InferenceResponse) -> dict[str, np.ndarray]:
     assert not response.has_error(), fault(response)
     return {tensor.name(): tensor.as_numpy() for tensor in response.output_tensors()}
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_calls_that_wait_together_answer_in_order(count: int) -> None:
+    together = threading.Barrier(max(count, 1), timeout=30)
+
+    def call(number: int) -> int:
+        together.wait()
+        return number
+
+    assert at_once([partial(call, number) for number in range(count)]) == list(range(count))
 
 
 def test_the_country_is_told_while_crops_are_straightened(chain: triton.Server) -> None:
