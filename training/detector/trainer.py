@@ -5,7 +5,7 @@ The first stages of `yolo`, which see edges and colours, are frozen. `yolo_fast`
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
@@ -108,10 +108,11 @@ class Distillation(Detection):
 
     file = YOLO_FAST.weights.name
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def teacher(self) -> YOLOv5n:
         teacher = NETWORKS[YOLO.name].load(main_scheme())
         assert isinstance(teacher, YOLOv5n)
-        self.teacher = teacher.fuse().to(self.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
+        return teacher.fuse().to(self.device, memory_format=torch.channels_last)  # type: ignore[call-overload,no-any-return]
 
     def losses(self, pictures: Tensor, targets: Iterable[Tensor]) -> Iterator[Tensor]:
         with torch.no_grad():

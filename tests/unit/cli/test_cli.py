@@ -190,7 +190,7 @@ def test_the_shape_of_pictures_may_be_told(car: Path, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["read", "--url", "host:99999", "car.jpg"], "host:99999: expected"),
+        (["read", "--url", "host:99999", "car.jpg"], "expected host:port, got 'host:99999'"),
         (["read", "no.jpg"], "no such file or folder: no.jpg"),
         (["serve", "--health-port", "0", "--model-repository", "none"], "none: no such model repository"),
     ],
