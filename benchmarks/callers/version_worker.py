@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 
-from plate_nets.triton.server import EmbeddedTriton
+from plate_nets import EmbeddedTriton
 
 Read = Callable[[bytes], object]
 

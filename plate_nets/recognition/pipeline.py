@@ -7,8 +7,8 @@ Triton tensors that are passed on without a copy to the host.
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import lru_cache, partial
-from typing import Any, Generic, TypeVar
+from functools import lru_cache
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,13 +50,6 @@ _CACHED = 8
 F = TypeVar("F")
 T = TypeVar("T")
 
-Calls = Sequence[Callable[[], Any]]
-
-
-def one_by_one(calls: Calls) -> list[Any]:
-    """Functions without arguments -> their results."""
-    return [call() for call in calls]
-
 
 class PlateReader(Generic[F, T]):
     """Frame -> plates: detect, stop if there are none, rectify, read, decode.
@@ -77,8 +70,6 @@ class PlateReader(Generic[F, T]):
         readers: by name, straightened crops -> logits (N, C, 18).
         decoder: logits -> readings, for all schemes that can be read.
         take: crops and row numbers -> these rows.
-        together: calls of networks that do not depend on each other -> their results in order; it may wait for all of
-            them at once.
         look_again: crops -> variants of each, see `second_look.looks_at`. Without it there is no closer look.
         country: at most `CHUNK` crops -> logits (N, K + G), see `contract.COUNTRY`. Without it, no country or colour is
             known.
@@ -91,7 +82,6 @@ class PlateReader(Generic[F, T]):
         readers: Mapping[str, Callable[[T], Logits]],
         decoder: SchemeDecoder,
         take: Callable[[T, Sequence[int]], T],
-        together: Callable[[Calls], list[Any]] = one_by_one,
         look_again: Callable[[T], T] | None = None,
         country: Callable[[T], NDArray[np.float32]] | None = None,
     ) -> None:
@@ -101,7 +91,6 @@ class PlateReader(Generic[F, T]):
         self._decoder = decoder
         self._with_sure = lru_cache(_CACHED)(decoder.with_sure)
         self._take = take
-        self._together = together
         self._look_again = look_again
         self._country = country
 
@@ -190,7 +179,9 @@ class PlateReader(Generic[F, T]):
         heights = line_heights(np.stack([plate.quad for plate in plates]), lines).tolist()
         # An upright crop shows less of the design; the first look has it for all plates, or for none
         known = [first for plate in plates if (first := plate.seen[0].appearance)] if look.again else []
-        straight, told = self._prepare(own, plan, known)
+        told = known or self._appearances(own, plan)
+        with plan.stages("rectify"):
+            straight = self._rectify(own)
         logits, readings = self._first_look(straight, lines, told, plan)
         for place, (plate, seen, reading) in enumerate(zip(plates, logits, readings, strict=True)):
             unsure = plan.decoder.is_unsure(reading, heights[place])
@@ -216,21 +207,12 @@ class PlateReader(Generic[F, T]):
                 seen.take(decoder.decode_looks(name, evidence, seen.lines, schemes, seen.appearance))
                 seen.unsure = False
 
-    def _prepare(self, crops: T, plan: Plan, known: Sequence[Appearance]) -> tuple[T, Sequence[Appearance]]:
-        """Crops -> straightened crops, and the appearance of each plate if the plan asks for it and it is not known."""
-
-        def rectify() -> T:
-            with plan.stages("rectify"):
-                return self._rectify(crops)
-
-        def tell_country(country: Callable[[T], NDArray[np.float32]]) -> Sequence[Appearance]:
-            with plan.stages("tell_country"):
-                return appearances(country(crops))
-
-        if known or self._country is None or not plan.appearance:
-            return rectify(), known
-        told, straight = self._together([partial(tell_country, self._country), rectify])
-        return straight, told
+    def _appearances(self, crops: T, plan: Plan) -> Sequence[Appearance]:
+        """Crops -> the appearance of each plate, if the plan asks for it; otherwise nothing."""
+        if self._country is None or not plan.appearance:
+            return []
+        with plan.stages("tell_country"):
+            return appearances(self._country(crops))
 
     def _first_look(
         self, straight: T, lines: Lines, looks: Sequence[Appearance], plan: Plan
@@ -252,11 +234,8 @@ class PlateReader(Generic[F, T]):
             for row, names in enumerate(turns):
                 if turn < len(names) and decoder.may_win(names[turn], readings[row], schemes, known[row]):
                     rows_of.setdefault(names[turn], []).append(row)
-            asked = [
-                partial(self._ask, name, self._rows(straight, rows, len(lines)), len(rows), plan.stages)
-                for name, rows in rows_of.items()
-            ]
-            for (name, rows), found in zip(rows_of.items(), self._together(asked), strict=True):
+            for name, rows in rows_of.items():
+                found = self._ask(name, self._rows(straight, rows, len(lines)), len(rows), plan.stages)
                 with plan.stages("decode_text"):
                     own = [looks[row] for row in rows] if looks else None
                     better = decoder.candidates(name, found, lines[rows], schemes, own)

@@ -2,10 +2,9 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +27,7 @@ from plate_nets.contract import (
 from plate_nets.countries import load_schemes
 from plate_nets.recognition.decoding import DecodingSettings
 from plate_nets.recognition.options import ReadOptions
-from plate_nets.recognition.pipeline import Calls, PlateReader, one_by_one, take_rows
+from plate_nets.recognition.pipeline import PlateReader, take_rows
 from plate_nets.recognition.schemes import SchemeDecoder
 from plate_nets.recognition.second_look import looks_at
 from plate_nets.recognition.stages import Stages
@@ -64,7 +63,7 @@ class TensorReader(Protocol):
 def bls_reader(model: ModelArgs, decoder: SchemeDecoder) -> PlateReader[Tensor, Tensor]:
     """The pipeline over the models `yolo`, `stn`, `country` and the readers."""
     readers = {name: partial(read, spec) for name, spec in READERS.items()}
-    return PlateReader(detect, rectify, readers, decoder, take, at_once, look_again, partial(read, COUNTRY))
+    return PlateReader(detect, rectify, readers, decoder, take, look_again, partial(read, COUNTRY))
 
 
 class Recognition:
@@ -164,15 +163,6 @@ def take(crops: Tensor, rows: Sequence[int]) -> Tensor:
 
 def look_again(crops: Tensor) -> Tensor:
     return tensor(_CROPS, looks_at(crops.as_numpy()))
-
-
-def at_once(calls: Calls) -> list[Any]:
-    """Functions that wait for other models -> their results, after the time of the slowest."""
-    if len(calls) < 2:
-        return one_by_one(calls)
-    with ThreadPoolExecutor(len(calls) - 1) as threads:  # a waiting thread each, as `async_exec` has in an event loop
-        pending = [threads.submit(call) for call in calls[1:]]
-        return [calls[0](), *(each.result() for each in pending)]
 
 
 def pack(plates: Sequence[Plate]) -> list[Tensor]:

@@ -1,8 +1,6 @@
 """Every `model.py`, run through the stand-in for Triton: BLS, errors, memory."""
 
-import threading
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +28,6 @@ from plate_nets.countries.designs import DESIGNS, GROUNDS
 from plate_nets.networks.runtimes.networks import IR, released
 from plate_nets.networks.runtimes.openvino import read_ir
 from plate_nets.recognition.detection import NO_HEAD
-from plate_nets.triton.backend.recognition import at_once
 from plate_nets.types import STEPS
 from tests.fakes import triton
 from tests.frames import Placed, compose, encode
@@ -127,37 +124,6 @@ def fault(response: triton.InferenceResponse) -> str:
 def outputs(response: triton.InferenceResponse) -> dict[str, np.ndarray]:
     assert not response.has_error(), fault(response)
     return {tensor.name(): tensor.as_numpy() for tensor in response.output_tensors()}
-
-
-@pytest.mark.parametrize("count", [0, 1, 3])
-def test_calls_that_wait_together_answer_in_order(count: int) -> None:
-    together = threading.Barrier(max(count, 1), timeout=30)
-
-    def call(number: int) -> int:
-        together.wait()
-        return number
-
-    assert at_once([partial(call, number) for number in range(count)]) == list(range(count))
-
-
-def test_the_country_is_told_while_crops_are_straightened(chain: triton.Server) -> None:
-    straightening, telling = threading.Event(), threading.Event()
-
-    def meet(model: str, mine: threading.Event, other: threading.Event) -> None:
-        fake = chain.models[model]
-        assert isinstance(fake, FakeModel)
-        compute = fake.answer
-
-        def answer(crops: np.ndarray) -> Sequence[np.ndarray]:
-            mine.set()
-            assert other.wait(30)
-            return compute(crops)
-
-        fake.answer = answer
-
-    meet(STN.name, straightening, telling)
-    meet(COUNTRY.name, telling, straightening)
-    assert outputs(ask(input__0=FRAME))["countries"].shape == (1, 1)
 
 
 @pytest.mark.parametrize("count", [0, 1, 32, 33, 200])
