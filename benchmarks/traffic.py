@@ -44,6 +44,8 @@ _QUIET, _SETTLED = 30, 5
 _THOROUGH, _OURS, _PAIR = "ours, thorough", "ours", "public pair"
 _OVER = {"thorough": _THOROUGH, "pair": _PAIR}
 _TRUTH, _BESIDE = ("cars", "right", "wrong"), ("changed", "wrong_texts")
+_FAR = 0.5
+"""The minimum distance of a car at its first text that counts as far, as a share of that when it came into sight."""
 _BUSY = {"quiet": 0.0, "a tenth": 0.1, "constant": 1.0}
 """The share of the time in which there is traffic."""
 
@@ -128,20 +130,21 @@ def _watch(clip: Clip, local: LocalReader | PublicPair, name: str, fps: float | 
         return _by_pair(clip, local, fps)
     reader, outcome = _ClockedReader(local), VideoOutcome()
     reported: list[TimedEvent] = []
-    last = 0.0
+    times = [0.0]
 
     def note(frame: AnalysedFrame) -> None:
-        nonlocal last
         reader.note(_TRACKING)
-        last = frame.frame.time
+        times.append(last := frame.frame.time)
         reported.extend(TimedEvent(event, last) for event in frame.events)
 
     began = time.process_time()
     camera, settings = settings_of(clip.path, reader.schemes, name == _THOROUGH)
     events = list(Watcher(reader, replace(camera, fps=fps), settings, on_frame=note))
     reader.seconds[_DECODE] = time.process_time() - began - sum(reader.seconds.values())
-    judge_events(clip, reported + [TimedEvent(event, last) for event in events[len(reported) :]], outcome)
-    return reader.frames, reader.seconds, {**told_of(outcome), **{each: getattr(outcome, each) for each in _BESIDE}}
+    judge_events(clip, reported + [TimedEvent(event, times[-1]) for event in events[len(reported) :]], outcome)
+    far = {"coming": len(outcome.distances), "told_far": sum(each >= _FAR for each in outcome.distances)}
+    beside = {each: getattr(outcome, each) for each in _BESIDE}
+    return len(times) - 1, reader.seconds, {**told_of(outcome), **far, **beside}
 
 
 def _by_pair(clip: Clip, pair: PublicPair, fps: float | None) -> "_Watched":
@@ -191,7 +194,6 @@ class _ClockedReader:
 
     def __init__(self, reader: LocalReader) -> None:
         self.schemes = reader.schemes
-        self.frames = 0
         self.seconds: defaultdict[str, float] = defaultdict(float)
         self._reader = reader
         self._since: float | None = None
@@ -207,7 +209,6 @@ class _ClockedReader:
 
     @contextmanager
     def _frame(self) -> Iterator[None]:
-        self.frames += 1
         self.note(_TO_BGR)
         yield
         self._since = time.thread_time()

@@ -49,7 +49,7 @@ class AnalysedFrame:
     camera_id: str
     frame: VideoFrame
     plates: Sequence[Plate] | None
-    """All plates; None if nothing moved and the frame was not read."""
+    """All plates; None if the frame was not read, because nothing moved or it would tell nothing new."""
     cars: tuple[Car, ...]
     events: Sequence[PlateEvent]
     vehicles: Sequence[Vehicle] = ()
@@ -96,7 +96,7 @@ class Analysis:
         """Since when frames are stretched how, Unix seconds; the newest first."""
         self._size_noticed = float("-inf")
         self._analysed = Rate()
-        self._unmoved = self._events = 0
+        self._left_out = self._events = 0
         self._newest: float | None = None
         self._sink_fault: str | None = None
         self._stop = threading.Event()
@@ -146,7 +146,7 @@ class Analysis:
             self._analysed.per_second,
             capture.rate.count,
             self._analysed.count,
-            self._unmoved,
+            self._left_out,
             capture.handover.dropped,
             self._reading.failed,
             self._events,
@@ -188,8 +188,15 @@ class Analysis:
 
     def _analyse(self, frame: VideoFrame) -> None:
         scene: Scene | None = None
+        events: list[PlateEvent] = []
         cars = self._follow(frame)
-        if self._is_due(frame):
+        if not self._is_due(frame):
+            self._left_out += 1
+            events = cars.unchanged(frame.time)
+        elif self._can_wait(frame, cars):
+            self._left_out += 1
+            cars.wait(frame.time)
+        else:
             with self._turns.turn():
                 frame = self._capture.handover.newer(frame)
                 events = cars.cut() if self._cuts.at(frame.luma()) else []
@@ -206,9 +213,6 @@ class Analysis:
             self._view.note(cars.seen_plates)
             if self._pictures:
                 self._pictures.note(frame, scene, (*cars.cars, *cars.plateless), {event.id for event in events})
-        else:
-            self._unmoved += 1
-            events = cars.unchanged(frame.time)
         self._newest = frame.arrived
         self._analysed.add()
         events = self._emit(events)
@@ -225,6 +229,9 @@ class Analysis:
     def _is_due(self, frame: VideoFrame) -> bool:
         moves = self._gate is None or self._gate.passes(frame)
         return self.asked.is_wanted or (moves and self.camera.read == "always")
+
+    def _can_wait(self, frame: VideoFrame, cars: CarEvents) -> bool:
+        return not (self.asked.is_wanted or self._settings.needs_every_frame) and cars.can_wait(frame.time)
 
     def _follow(self, frame: VideoFrame) -> CarEvents:
         """The cars in frames like this one, in square pixels.

@@ -23,7 +23,7 @@ class CameraStatus:
     analysed: int
     """Frames that were read, or did not have to be."""
     unmoved: int
-    """Frames that were not read, because nothing moved or nobody asked for them."""
+    """Frames that were not read, because nothing moved, they would tell nothing new, or nobody asked for them."""
     dropped: int
     """Frames of a live source that were replaced by a newer one."""
     failed: int

@@ -4,7 +4,7 @@ import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from plate_nets.cameras.looks import Expected, expect, plan_focus
+from plate_nets.cameras.looks import Expected, can_wait, expect, plan_focus
 from plate_nets.cameras.plate_events import Camera, PlateEvents
 from plate_nets.cameras.stay import CarSettings, Stay
 from plate_nets.cameras.tracking import GONE_AFTER, Tracker
@@ -61,6 +61,8 @@ class CarEvents:
         """Cars that had an event and are gone, but remembered."""
         self._events = PlateEvents(camera, settings, self.scheme, watch_lists)
         self._time = -math.inf
+        self._ahead = 0.0
+        """Seconds since the last analysed frame."""
         self._whole = -math.inf
         """When the whole frame was looked at."""
 
@@ -70,7 +72,7 @@ class CarEvents:
         return tuple(
             Car(
                 stay.id,
-                stay.track.box,
+                stay.track.expected(self._ahead),
                 self.scheme.text_of(stay.text),
                 stay.track.evidence.probability(stay.text) if stay.text else 0.0,
                 stay.best_time,
@@ -94,6 +96,14 @@ class CarEvents:
             for track in (*self._vehicles.tracks, *self._lost)
             if not track.reported
         )
+
+    def can_wait(self, time: float) -> bool:
+        """Whether a frame at this time would tell nothing new of plates."""
+        return can_wait(self._tracker.tracks, time, self._time, self._whole)
+
+    def wait(self, time: float) -> None:
+        """A frame that can wait was not analysed: `cars` are where they are expected in it."""
+        self._ahead = time - self._time
 
     def focus(self, time: float) -> Focus:
         focus = plan_focus(self._tracker.tracks, time, self._time, self._whole)
@@ -157,7 +167,7 @@ class CarEvents:
             self._events.start += time - self._time
         else:
             time = max(time, self._time)
-        self._time = time
+        self._time, self._ahead = time, 0.0
         return events, time
 
     def _due_events(self) -> list[PlateEvent]:

@@ -26,6 +26,8 @@ _SURE_PAUSE, _UNSURE_PAUSE = 0.5, 0.2
 """Seconds after which it is read again in any case."""
 _WHOLE_PAUSE = 0.2
 """Seconds after which the whole frame is looked at again, to find new cars."""
+_PACE = 0.075
+"""Seconds after which a frame is looked at in any case: less than between two frames of a live camera."""
 _MOST = 8
 """The maximum number of plates for which looks around each take less time than one at the whole frame."""
 
@@ -43,6 +45,19 @@ class Expected:
     """Of the clock of the frames."""
     unread: bool
     """Whether it was never read."""
+
+
+def can_wait(tracks: Sequence[Track], time: float, last: float, whole: float) -> bool:
+    """The tracks after a frame -> whether a frame at this time would tell nothing new, because it comes soon and all
+    plates are known.
+
+    ``last``, ``whole``: as in `plan_focus`.
+    """
+    seconds = time - last
+    return 0 <= seconds < _PACE and all(
+        track.hits > 1 and _is_known(track, track.expected(seconds)) if track.seen else track.last_seen < whole
+        for track in tracks
+    )
 
 
 def plan_focus(tracks: Sequence[Track], time: float, last: float, whole: float) -> Focus:
@@ -78,8 +93,8 @@ def expect(track: Track, seconds: float, hw: tuple[int, int]) -> Expected:
     A plate that was never read cannot wait until it has left a picture of ``hw`` pixels.
     """
     box = track.expected(seconds)
-    evidence, readings = track.evidence, track.readings
-    certain = evidence.verdict.probability >= evidence.settings.early and len(evidence) >= _SURE_READS
+    readings = track.readings
+    certain = _is_certain(track) and len(track.evidence) >= _SURE_READS
     tried = readings.count >= _UNSURE_READS and not readings.is_better(box)
     pause = _LONG_PATIENCE if certain or tried else PATIENCE
     until = max(track.first_seen, readings.last) + pause
@@ -98,9 +113,15 @@ def _is_inside(box: Box, hw: tuple[int, int]) -> bool:
 
 def _is_settled(track: Track, expected: Box, seconds: float) -> bool:
     """Whether a plate needs no reading where it is expected, this long after the last frame."""
-    evidence, readings = track.evidence, track.readings
-    if evidence.verdict.probability >= evidence.settings.early:
-        enough, pause = len(evidence) >= _SURE_READS, _SURE_PAUSE
-    else:
-        enough, pause = readings.count >= _UNSURE_READS, _UNSURE_PAUSE
-    return enough and track.last_seen + seconds - readings.last < pause and not readings.is_better(expected)
+    pause = _SURE_PAUSE if _is_certain(track) else _UNSURE_PAUSE
+    return track.last_seen + seconds - track.readings.last < pause and _is_known(track, expected)
+
+
+def _is_known(track: Track, expected: Box) -> bool:
+    """Whether a plate was read often enough for the view of it that is expected."""
+    often = len(track.evidence) >= _SURE_READS if _is_certain(track) else track.readings.count >= _UNSURE_READS
+    return often and not track.readings.is_better(expected)
+
+
+def _is_certain(track: Track) -> bool:
+    return track.evidence.verdict.probability >= track.evidence.settings.early

@@ -226,6 +226,11 @@ class WatcherSettings:
         """Whether all that can be found in a frame must be found, not only the plates that are expected there."""
         return self.vehicles or self.hides
 
+    @property
+    def needs_every_frame(self) -> bool:
+        """Whether no frame that may show something can be left out."""
+        return self.thorough or self.needs_whole_frames
+
 
 def _name_of(address: SourceAddress) -> str:
     """A source -> an id: a file's name, or a stream's host and path."""

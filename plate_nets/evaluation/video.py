@@ -68,6 +68,9 @@ class VideoOutcome:
     """Events of a car beyond its first."""
     to_first: list[float] = field(default_factory=list)
     """From the moment when a plate became readable to its first event."""
+    distances: list[float] = field(default_factory=list)
+    """How far a car that comes closer was at its first event, as a share of its distance when its plate was first in
+    sight; 0 without an event of its text."""
     to_final: list[float] = field(default_factory=list)
     """From the last sight by the tracker to the final event."""
     provisional: int = 0
@@ -151,33 +154,48 @@ def judge_events(clip: Clip, reported: Sequence[TimedEvent], outcome: VideoOutco
     outcome.missed += len(expected) - len(right)
     outcome.once += sum(found[text] == 1 for text in right)
     outcome.duplicate += sum(count - 1 for count in found.values())
-    for text in right:
-        first = min(each.time for each in reported if each.event.plate == text)
-        if (since := expected[text]) is not None:
-            outcome.to_first.append(first - since)
+    first = {each.event.plate: each.time for each in reversed(reported)}
+    outcome.to_first += [first[text] - since for text in right if (since := expected[text]) is not None]
     outcome.to_final += [
         each.time - each.event.last_seen.timestamp() for each in reported if each.event.stage == "final"
     ]
-    headings = _headings(clip)
-    for text in right & headings.keys():
-        heading = next(each.event.heading for each in last.values() if each.event.plate == text)
-        outcome.headed += 1
-        outcome.heading_reported += heading is not None
-        outcome.heading_right += heading == headings[text]
+    for text, heights in _heights(clip).items():
+        if heading := _heading(heights):
+            if heading == "towards" and text in expected:
+                outcome.distances.append(_distance(heights, first.get(text)))
+            if text in right:
+                told = next(each.event.heading for each in last.values() if each.event.plate == text)
+                outcome.headed += 1
+                outcome.heading_reported += told is not None
+                outcome.heading_right += told == heading
     return list(last)
 
 
-def _headings(clip: Clip) -> dict[str, Heading]:
-    """The headings of cars that certainly approach or leave, by text, from their true plates."""
-    heights: defaultdict[str, list[float]] = defaultdict(list)
+def _heights(clip: Clip) -> dict[str, list[tuple[float, float]]]:
+    """The times and heights of each car's true plate, by text, in the frames in which it is visible."""
+    heights: defaultdict[str, list[tuple[float, float]]] = defaultdict(list)
     for frame in clip.truth:
         for plate in frame.plates:
             if plate.visible >= LEAST_VISIBLE:
-                heights[plate.text].append(plate.height)
-    grown = {text: each[-1] / max(each[0], 1e-6) for text, each in heights.items()}
-    return {
-        text: "towards" if times > 1 else "away" for text, times in grown.items() if max(times, 1 / times) >= _GROWN
-    }
+                heights[plate.text].append((frame.time, max(plate.height, 1e-6)))
+    return heights
+
+
+def _heading(heights: Sequence[tuple[float, float]]) -> Heading | None:
+    """Times and heights of a true plate -> whether its car certainly approaches or leaves."""
+    grown = heights[-1][1] / heights[0][1]
+    if max(grown, 1 / grown) < _GROWN:
+        return None
+    return "towards" if grown > 1 else "away"
+
+
+def _distance(heights: Sequence[tuple[float, float]], time: float | None) -> float:
+    """Times and heights of the true plate of a car that comes closer -> how far it was at a time, as a share of its
+    distance at the first of them; 0 without a time."""
+    if time is None:
+        return 0.0
+    height = max((height for seen, height in heights if seen <= time), default=heights[0][1])
+    return heights[0][1] / height
 
 
 def _readable(plate: TruePlate) -> bool:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from plate_nets.cameras.cars import CarEvents
-from plate_nets.cameras.looks import PATIENCE, expect, plan_focus
+from plate_nets.cameras.looks import PATIENCE, can_wait, expect, plan_focus
 from plate_nets.cameras.plate_events import Camera
 from plate_nets.cameras.tracking import Track, Tracker
 from plate_nets.events.event import PlateEvent
@@ -80,6 +80,32 @@ def test_the_whole_frame_is_looked_at_often_and_between_only_where_plates_are_ex
     tracks = tracker_after(frame_of, frames).tracks
     focus = focus_after(tracks, frames, since_whole)
     assert (len(focus.only), len(focus.missed)) == around
+
+
+@pytest.mark.parametrize(
+    ("frame_of", "frames", "waits"),
+    [
+        (lambda _: [], 3, True),
+        (lambda _: [plate(CAR, 300)], 2, False),
+        (lambda _: [plate(CAR, 300)], 3, True),
+        (lambda number: [plate(CAR, 300), *([plate(OTHER, 700)] if number == 2 else [])], 3, False),
+        (lambda number: [plate(CAR, 300), *([plate(OTHER, 700)] if number < 1 else [])], 3, True),
+        (lambda number: [plate(CAR, 300)] if number < 5 else [], 6, False),
+        (lambda number: [noise(300, 300, number)], 7, False),
+        (lambda number: [noise(300, 300, number)], 8, True),
+        (lambda number: [plate(CAR, 300, height=24 * 1.2**number)], 6, False),
+    ],
+    ids=["none", "read too seldom", "certain", "a new one", "one was missed", "one is missed now", "unsure",
+         "unsure for long", "grows fast"],
+)  # fmt: skip
+def test_a_frame_can_wait_if_it_comes_soon_and_all_plates_are_known(
+    frame_of: Callable[[int], list[Plate]], frames: int, waits: bool
+) -> None:
+    tracks = tracker_after(frame_of, frames).tracks
+    last = T0 + (frames - 1) / RATE
+    assert can_wait(tracks, last + 0.07, last, last - 1 / RATE) == waits
+    assert not can_wait(tracks, last + 0.1, last, last), "a live camera's next frame"
+    assert not can_wait(tracks, last - 0.07, last, last), "time went back"
 
 
 def test_a_settled_plate_is_expected_where_it_moves_to() -> None:

@@ -41,6 +41,9 @@ def write(path: Path, pixel: Fraction, count: int = 12, *, says: bool = True, co
     return write_clip(path, frames, 5, pixel=pixel if says else None, codec=codec)
 
 
+EVERY_FRAME = WatcherSettings(thorough=True)
+
+
 def joined(path: Path, *parts: Path) -> Path:
     path.write_bytes(b"".join(part.read_bytes() for part in parts))
     return path
@@ -97,7 +100,7 @@ def test_a_shape_that_lasts_counts_and_others_do_not(tmp_path: Path) -> None:
     parts = [write_clip(tmp_path / f"{n}.ts", grey(2), pixel=pixel) for n, pixel in enumerate(shapes)]
     steady = write_clip(tmp_path / "steady.ts", grey(20), pixel=Fraction(2))
     reader = Blind()
-    _, notices = watched(reader, joined(tmp_path / "all.ts", *parts, steady))
+    _, notices = watched(reader, joined(tmp_path / "all.ts", *parts, steady), EVERY_FRAME)
     assert set(reader.sizes) == {(96, 171), (96, 256)} and len(reader.sizes) == 46
     assert reader.sizes == sorted(reader.sizes)
     doubt, change = notices
@@ -119,7 +122,7 @@ def test_a_shape_that_cannot_be_counts_as_square(
     tmp_path: Path, pixel: Fraction | None, aspect: str | None, size: tuple[int, int], cause: str
 ) -> None:
     reader = Blind()
-    _, notices = watched(reader, write_clip(tmp_path / "clip.ts", grey(12), pixel=pixel), aspect=aspect)
+    _, notices = watched(reader, write_clip(tmp_path / "clip.ts", grey(12), pixel=pixel), EVERY_FRAME, aspect)
     assert reader.sizes == [size] * 12
     assert len(notices) == bool(cause) and all(line.startswith(cause) for line in notices)
 

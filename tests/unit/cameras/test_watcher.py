@@ -218,6 +218,22 @@ def test_frames_without_motion_are_rarely_read(reader: LocalReader, tmp_path: Pa
     assert watcher.status()[0].unmoved == 100 - len(read)
 
 
+@pytest.mark.parametrize(
+    ("settings", "least", "most"),
+    [(WatcherSettings(), 15, 30), (WatcherSettings(thorough=True), 60, 60), (WatcherSettings(blur=True), 60, 60)],
+)
+def test_frames_that_would_tell_nothing_new_are_passed_over(
+    reader: LocalReader, tmp_path: Path, settings: WatcherSettings, least: int, most: int
+) -> None:
+    frames: list[AnalysedFrame] = []
+    clip = write_clip(tmp_path / "fast.mp4", passing(60), fps=30)
+    events = list(Watcher(reader, CameraSettings(str(clip)), settings, on_frame=frames.append))
+    assert finals(events) == [TEXT] and len(frames) == 60
+    assert least <= sum(frame.plates is not None for frame in frames) <= most
+    boxes = [frame.cars[0].box.xmin for frame in frames if frame.cars and frame.cars[0].seen]
+    assert len(boxes) > 40 and boxes == sorted(boxes), "a car moves on in the frames between, too"
+
+
 @pytest.mark.parametrize("listed", [False, True])
 def test_pictures_of_the_best_moment_are_kept_and_blurred(
     reader: LocalReader, clip: Path, tmp_path: Path, listed: bool

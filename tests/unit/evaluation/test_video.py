@@ -76,8 +76,16 @@ def test_the_headings_of_approaching_and_leaving_cars_are_counted() -> None:
         clip.truth, clip.truth[::-1], strict=True)))  # fmt: skip
     outcome = judged(backwards, frames)
     assert (outcome.headed, outcome.heading_right) == (2, 0)
+    assert len(outcome.distances) == 1, "only one car comes closer"
     outcome = judged(*clip_of(two_cars(), [ONE, OTHER]))
-    assert outcome.headed == 0, "cars that neither come nor go"
+    assert outcome.headed == len(outcome.distances) == 0, "cars that neither come nor go"
+
+
+def test_the_distance_of_a_car_at_its_first_event_is_a_share_of_the_first() -> None:
+    clip, frames = clip_of([[plate(ONE, 300, 300, 20 * 1.05**index)] for index in range(20)], [ONE])
+    outcome = judged(clip, frames)
+    frame = round(10 * outcome.to_first[0])
+    assert 0 < frame < 20 and outcome.distances == [pytest.approx(1.05**-frame)]
 
 
 def test_at_a_cut_the_cars_end() -> None:
