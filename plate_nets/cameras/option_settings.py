@@ -72,7 +72,5 @@ class AllCameras:
     ] = None
     thorough: Annotated[
         bool,
-        Option(
-            help="Look at whole frames and read every plate. Default with --local: only what may tell something new."
-        ),
+        Option(help="Look at every frame as a whole and read every plate. Default: only what may tell something new."),
     ] = False
