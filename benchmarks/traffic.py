@@ -130,7 +130,7 @@ def _watch(clip: Clip, local: LocalReader | PublicPair, name: str, fps: float | 
         return _by_pair(clip, local, fps)
     reader, outcome = _ClockedReader(local), VideoOutcome()
     reported: list[TimedEvent] = []
-    times = [0.0]
+    times: list[float] = []
 
     def note(frame: AnalysedFrame) -> None:
         reader.note(_TRACKING)
@@ -144,7 +144,7 @@ def _watch(clip: Clip, local: LocalReader | PublicPair, name: str, fps: float | 
     judge_events(clip, reported + [TimedEvent(event, times[-1]) for event in events[len(reported) :]], outcome)
     far = {"coming": len(outcome.distances), "told_far": sum(each >= _FAR for each in outcome.distances)}
     beside = {each: getattr(outcome, each) for each in _BESIDE}
-    return len(times) - 1, reader.seconds, {**told_of(outcome), **far, **beside}
+    return len(times), reader.seconds, {**told_of(outcome), **far, **beside}
 
 
 def _by_pair(clip: Clip, pair: PublicPair, fps: float | None) -> "_Watched":

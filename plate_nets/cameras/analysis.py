@@ -191,10 +191,8 @@ class Analysis:
         events: list[PlateEvent] = []
         cars = self._follow(frame)
         if not self._is_due(frame):
-            self._left_out += 1
             events = cars.unchanged(frame.time)
         elif self._can_wait(frame, cars):
-            self._left_out += 1
             cars.wait(frame.time)
         else:
             with self._turns.turn():
@@ -215,6 +213,7 @@ class Analysis:
                 self._pictures.note(frame, scene, (*cars.cars, *cars.plateless), {event.id for event in events})
         self._newest = frame.arrived
         self._analysed.add()
+        self._left_out += scene is None
         events = self._emit(events)
         if scene and self.asked.is_wanted and self.asked.is_over(frame.time, cars.cars):
             if self.camera.read == "on_trigger":

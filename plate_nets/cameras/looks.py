@@ -55,8 +55,7 @@ def can_wait(tracks: Sequence[Track], time: float, last: float, whole: float) ->
     """
     seconds = time - last
     return 0 <= seconds < _PACE and all(
-        track.hits > 1 and _is_known(track, track.expected(seconds)) if track.seen else track.last_seen < whole
-        for track in tracks
+        _is_followed(track, whole) and (not track.seen or _is_known(track, track.expected(seconds))) for track in tracks
     )
 
 
@@ -79,8 +78,8 @@ def plan_focus(tracks: Sequence[Track], time: float, last: float, whole: float) 
         for track, box, is_alone in zip(tracks, expected, alone, strict=True)
         if is_alone and track.seen and _is_settled(track, box, seconds)
     )
-    known = all(track.hits > 1 if track.seen else track.last_seen < whole for track in tracks)
-    if not known or len(tracks) > _MOST or not 0 <= time - whole < _WHOLE_PAUSE:
+    followed = all(_is_followed(track, whole) for track in tracks)
+    if not followed or len(tracks) > _MOST or not 0 <= time - whole < _WHOLE_PAUSE:
         return Focus(settled)
     seen = tuple(box for track, box in zip(tracks, expected, strict=True) if track.seen)
     missed = tuple(box for track, box in zip(tracks, expected, strict=True) if not track.seen)
@@ -109,6 +108,11 @@ def _is_inside(box: Box, hw: tuple[int, int]) -> bool:
     """Whether the middle of a box is in a picture."""
     (x, y), (h, w) = box.centre, hw
     return 0 <= x < w and 0 <= y < h
+
+
+def _is_followed(track: Track, whole: float) -> bool:
+    """Whether a plate was seen before, or was missed by the last look at the whole frame too."""
+    return track.hits > 1 if track.seen else track.last_seen < whole
 
 
 def _is_settled(track: Track, expected: Box, seconds: float) -> bool:

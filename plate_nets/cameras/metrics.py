@@ -18,7 +18,7 @@ _CAMERA_GAUGES = (
 )
 _CAMERA_COUNTERS = (
     ("pictures_read", "Pictures decoded", "read"),
-    ("frames_analysed", "Frames read, or found to be without motion", "analysed"),
+    ("frames_analysed", "Frames read, or that did not have to be", "analysed"),
     ("frames_unmoved", "Frames not read: nothing moved, they would tell nothing new, or nobody asked", "unmoved"),
     ("frames_dropped", "Frames replaced by a newer one", "dropped"),
     ("frames_failed", "Frames that the reader refused or failed to read", "failed"),
