@@ -1,6 +1,8 @@
 """Texts of plates as people write them."""
 
 import unicodedata
+from collections.abc import Mapping
+from functools import cache
 
 _TWINS = str.maketrans("АВЕКМНОРСТУХІЈΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "ABEKMHOPCTYXIJABEZHIKMNOPTYX", "·•・.|")
 """Cyrillic and Greek letters -> the Latin ones that look the same and are used in texts; what stands between the parts
@@ -28,3 +30,17 @@ def normalize(plate: str) -> str:
 def folded(plate: str) -> str:
     """A normalized plate -> the same, whichever keyboard wrote it; no country tells plates apart by these signs."""
     return plate.translate(_KEYBOARDS)
+
+
+def spellings(sign: str) -> str:
+    """A sign of a normalized plate -> all signs that some keyboard writes for it, and itself."""
+    return _alike().get(folded(sign), sign)
+
+
+@cache
+def _alike() -> Mapping[str, str]:
+    """Folded signs -> all that become this one, and itself."""
+    alike: dict[str, str] = {}
+    for sign in map(chr, _KEYBOARDS):
+        alike[folded(sign)] = alike.get(folded(sign), folded(sign)) + sign
+    return alike

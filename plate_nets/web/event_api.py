@@ -131,8 +131,10 @@ async def correct_event(store: TheStore, backend: TheBackend, id: str, given: bo
     if plate and not plate.isalnum():
         raise InputError("plate: expected letters and digits")
     event = _existing(await asyncio.to_thread(store.correct, id, plate))
-    odd = bool(plate) and not backend.scheme.is_plate(plate)
-    warning = f"{plate} fits no format of {backend.scheme.name}: the export leaves it out" if odd else ""
+    scheme = backend.scheme
+    odd = bool(plate) and not scheme.is_plate(plate)
+    known = f"the {len(scheme.members)} schemes that are read" if scheme.members else scheme.name
+    warning = f"{plate} fits no format of {known}: the export leaves it out" if odd else ""
     return event | {"warning": warning}
 
 

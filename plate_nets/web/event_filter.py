@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from plate_nets.cameras.privacy import is_hash
 from plate_nets.common.errors import InputError
-from plate_nets.common.spelling import normalize
+from plate_nets.common.spelling import normalize, spellings
 
 WILD = frozenset("*?")
 _AFTER_ALL = chr(0x10FFFF)
@@ -78,11 +78,16 @@ class EventFilter(BaseModel):
 
 
 def pattern(text: str) -> Condition:
-    """A text with wild cards -> a condition on a text, using the index up to the first wild card."""
-    wild = next((at for at, sign in enumerate(text) if sign in WILD), len(text))
-    prefix = text[:wild]
+    """A text with wild cards -> a condition on a text. Beyond ASCII, a sign stands for all its spellings.
+
+    It uses the index up to the first sign that may be several.
+    """
+    signs = [sign if sign in WILD or text.isascii() else spellings(sign) for sign in text]
+    several = next((at for at, sign in enumerate(signs) if sign in WILD or len(sign) > 1), len(text))
+    prefix = text[:several]
     conditions, values = ["{0} >= ? AND {0} < ?"], [prefix, prefix + _AFTER_ALL]
-    if wild < len(text):
+    if several < len(text):
         conditions.append("{0} GLOB ?")
-        values.append(text.replace("[", "[[]"))
+        glob = "".join(f"[{sign}]" if len(sign) > 1 or sign == "[" else sign for sign in signs)
+        values.append(glob if WILD & set(text) else f"{glob}*")
     return " AND ".join(conditions), values

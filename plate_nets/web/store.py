@@ -1,7 +1,7 @@
 """The event store as the page reads it (`sinks/sqlite.py` writes it), and manual corrections beside it.
 
 Every query walks an index in the order of its answer, or reads one for a few plates. Only a search that begins with a
-wild card slows down as the store grows.
+wild card, or with a sign that keyboards write differently, slows down as the store grows.
 """
 
 import base64

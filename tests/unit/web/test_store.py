@@ -68,6 +68,8 @@ def scripts(*numbers: int) -> list[Record]:
         ("B?-A887*", 0, SCRIPTS[:1]),
         ("*3*", 0, SCRIPTS[::-1]),
         ("117TN3989", 0, SCRIPTS[1:2]),
+        ("١١٧ تونس", 0, SCRIPTS[1:2]),
+        ("۱۱۷?*۳۹۸۹", 0, SCRIPTS[1:2]),
         ("*TN*", 0, SCRIPTS[1:2]),
         ("12GA3456", 0, SCRIPTS[2:]),
         ("12가", 0, SCRIPTS[2:]),
