@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from google.protobuf import text_format
-from tritonclient.grpc import model_config_pb2
 
 from plate_nets.common.errors import SchemeError
 from plate_nets.contract import PLATE_RECOGNITION, ModelSpec, TensorSpec, models
@@ -65,6 +64,8 @@ def parse_config(path: Path) -> Any:
         OSError: the file does not open.
         google.protobuf.text_format.ParseError: a field is unknown or malformed.
     """
+    from tritonclient.grpc import model_config_pb2  # imported here: gRPC takes a fifth of the start of a command
+
     return text_format.Parse(path.read_text(encoding="utf-8"), model_config_pb2.ModelConfig())
 
 
@@ -112,7 +113,8 @@ def _check_tensors(side: str, expected: tuple[TensorSpec, ...], found: tuple[Ten
 
 
 def _tensor(config: Any) -> TensorSpec:
-    dtype = model_config_pb2.DataType.Name(config.data_type).removeprefix("TYPE_")
+    dtypes = config.DESCRIPTOR.fields_by_name["data_type"].enum_type.values_by_number
+    dtype = dtypes[config.data_type].name.removeprefix("TYPE_")
     return TensorSpec(config.name, dtype, tuple(config.dims), getattr(config, "optional", False))
 
 

@@ -66,7 +66,7 @@ DEVELOPERS = ("training", "yolov5", "torchvision", "converters", "torch")
         ("plate_nets", ("cv2", "openvino", "torch", "tritonclient", "matplotlib")),
         ("plate_nets.client", LIBRARIES),
         ("plate_nets.cli, plate_nets.client.client, plate_nets.recognition.health, " + TRITONS, HEAVY),
-        ("plate_nets.cli, plate_nets.client, plate_nets.triton.supervision.supervisor", EXTRAS),
+        ("plate_nets.cli, plate_nets.client, plate_nets.triton.supervision.supervisor", (*EXTRAS, "grpc")),
         ("plate_nets.networks.registry as found; [each.weights for each in found.NETWORKS.values()]", DEVELOPERS),
         (f"{BACKEND}.recognition, {BACKEND}.detector, {BACKEND}.network_model", DEVELOPERS),
     ],
