@@ -18,6 +18,13 @@ def invoke(main: Callable[..., Any], *arguments: object) -> Result:
     return CliRunner().invoke(app, [*map(str, arguments)])
 
 
+def succeed(main: Callable[..., Any], *arguments: object) -> Result:
+    """The same for a command that must end well."""
+    done = invoke(main, *arguments)
+    assert done.exit_code == 0, done.output
+    return done
+
+
 def plates(*arguments: object, **environment: str) -> "subprocess.CompletedProcess[str]":
     """Run `plates`. It knows no server but the one that it is told."""
     known = {name: value for name, value in os.environ.items() if name not in ("PLATES_URL", "TRITON_URL")}

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import resource
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -42,3 +43,14 @@ def small_disk(path: Path, megabytes: int = 1) -> Iterator[SmallDisk]:
         yield SmallDisk(path)
     finally:
         subprocess.run(["umount", "--lazy", path], check=True)
+
+
+@contextmanager
+def small_files(size: int) -> Iterator[None]:
+    """No file that this process writes may become larger, as on a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)

@@ -1,9 +1,13 @@
-"""Drawn plates that replace labelled ones in tests of trainings."""
+"""Drawn plates and labelled folders for tests of trainings."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 import cv2
 import numpy as np
 
 from plate_nets.countries import main_scheme
+from plate_nets.types import Frame
 from training.real import RealPlate
 from training.synthesis.plates import draw
 
@@ -18,3 +22,14 @@ def drawn(text: str) -> RealPlate:
     h, w = flat.shape[:2]
     corners = np.array([[20, 20], [20 + w, 20], [20 + w, 20 + h], [20, 20 + h]], np.float32)
     return RealPlate(np.asarray(picture, np.uint8), corners, text, True)
+
+
+def write_labels(folder: Path, photos: Mapping[str, Frame], rows: Iterable[str], columns: str = "") -> Path:
+    """A labelled folder: its photos by name, and the rows of its table, which may have more columns."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, photo in photos.items():
+        (folder / "images" / name).parent.mkdir(parents=True, exist_ok=True)
+        cv2.imwrite(str(folder / "images" / name), photo)
+    table = "\n".join([f"file,xmin,ymin,xmax,ymax,text{columns}", *rows, ""])
+    (folder / "labels.csv").write_text(table, encoding="utf-8")
+    return folder

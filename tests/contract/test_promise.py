@@ -72,10 +72,6 @@ def keys() -> list[str]:
     ]
 
 
-def events() -> list[str]:
-    return list(names_in(event_schema()))
-
-
 def names_in(schema: dict[str, Any], prefix: str = "") -> Iterator[str]:
     """The names of all properties of a JSON Schema, nested ones with a dot."""
     for name, part in schema.get("properties", {}).items():
@@ -85,27 +81,23 @@ def names_in(schema: dict[str, Any], prefix: str = "") -> Iterator[str]:
         yield from names_in(part, prefix)
 
 
-def plates() -> list[str]:
-    plate = Plate(Box(0, 0, 1, 1), 1.0, Reading("京A88731", "京A88731", 1.0, country="cn", ground="blue"))
-    return list(plate.to_dict())
-
-
 def stored() -> list[str]:
     with contextlib.closing(sqlite3.connect(":memory:")) as database:
         database.executescript(EVENT_STORE.schema)
         return [name for _, name, *_ in database.execute("PRAGMA table_info(events)")]
 
 
+PLATE_OF_CHINA = Plate(Box(0, 0, 1, 1), 1.0, Reading("京A88731", "京A88731", 1.0, country="cn", ground="blue"))
 CURRENT = {
     "tensors": tensors,
     "parameters of a request": lambda: [contract.SCHEME, contract.SURE],
-    "events": events,
+    "events": lambda: [*names_in(event_schema())],
     "http": http,
     "options": options,
     "exit codes": lambda: [str(code) for code in (cli.FAILED, cli.INTERRUPTED, cli.TERMINATED)],
     "cameras.yaml": keys,
     "errors": lambda: [f"{each.phrase} {each.http} {each.grpc}" for each in error_codes.OURS],
-    "plates in JSON": plates,
+    "plates in JSON": lambda: [*PLATE_OF_CHINA.to_dict()],
     "columns of Parquet": lambda: [*ROW.names, *(f"plates.{each.name}" for each in PLATE)],
     "columns of tables of events": lambda: list(COLUMNS),
     "columns of the event store": stored,
@@ -125,9 +117,8 @@ def test_no_promised_name_is_missing(kind: str) -> None:
 
 def test_pages_teach_only_names_that_are_exported() -> None:
     reference = ROOT / "docs" / "reference"
-    taught = re.findall(
-        r"^::: plate_nets\.(?!common\.errors$).+\.(\w+)$", (reference / "python.md").read_text(encoding="utf-8"), re.M
-    )
+    page = (reference / "python.md").read_text(encoding="utf-8")
+    taught = re.findall(r"^::: plate_nets\.(?!common\.errors$).+\.(\w+)$", page, re.M)
     raised = re.findall(r"\| `([A-Z][A-Za-z]+)` \|", (reference / "errors.md").read_text(encoding="utf-8"))
     assert {"Watcher", "load_scheme"} < set(taught) and "ModelDied" in raised
     assert {*taught, *raised} - {*plate_nets.__all__} == set()

@@ -7,22 +7,19 @@ import json
 import os
 import shutil
 import subprocess
-import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import yaml
 
 from plate_nets.client import PlateClient
 from plate_nets.recognition.health import known_picture
 from tests.container import GRACE, engine
 from tests.faults.conftest import LENIENT
-from tests.paths import ROOT
+from tests.packaging.conftest import COMPOSE, SERVICES
+from tests.waiting import eventually
 
-COMPOSE = ROOT / "deploy" / "compose.yaml"
-SERVICES = yaml.safe_load(COMPOSE.read_text(encoding="utf-8"))["services"]
 STARTED = ("triton", "prometheus")
 STAND_IN = """\
 FROM plate-nets-standin
@@ -66,21 +63,20 @@ def fetch(url: str) -> bytes:
         return b""
 
 
+def health() -> list[str]:
+    """What Prometheus says of each server that it scrapes."""
+    targets = fetch("http://127.0.0.1:9090/api/v1/targets")
+    return [each["health"] for each in json.loads(targets)["data"]["activeTargets"]] if targets else []
+
+
 def test_prometheus_finds_the_server(prometheus: None) -> None:
     try:
         compose("up", "--detach", "--no-build", *STARTED)
-        deadline = time.monotonic() + 60 * LENIENT
-        while not fetch("http://127.0.0.1:8003/health"):
-            assert time.monotonic() < deadline, compose("logs").stdout[-5000:]
-            time.sleep(0.5)
+        answers = eventually(lambda: fetch("http://127.0.0.1:8003/health"), 60 * LENIENT)
+        assert answers, compose("logs").stdout[-5000:]
         with PlateClient("127.0.0.1:8000", timeout=60) as client:
             assert [plate.reading.text for plate in client.read(known_picture().image)] == list(known_picture().texts)
-        health: list[str] = []
-        while health != ["up", "up"]:
-            assert time.monotonic() < deadline, (health, compose("logs", "prometheus").stdout[-5000:])
-            targets = fetch("http://127.0.0.1:9090/api/v1/targets")
-            health = [each["health"] for each in json.loads(targets)["data"]["activeTargets"]] if targets else []
-            time.sleep(0.5)
+        assert eventually(lambda: health() == ["up", "up"], 60 * LENIENT), (health(), compose("logs", "prometheus"))
         rules = json.loads(fetch("http://127.0.0.1:9090/api/v1/rules"))["data"]["groups"][0]["rules"]
         assert all(rule["health"] in ("ok", "unknown") for rule in rules) and len(rules) > 0
         container = compose("ps", "--quiet", "triton").stdout.strip()

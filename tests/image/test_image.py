@@ -6,7 +6,6 @@ against a container; this file has what only a container can meet.
 
 import json
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -75,10 +74,8 @@ def test_the_container_has_only_the_privileges_that_it_needs(container: Containe
         with open(f"/proc/{member}/status", encoding="ascii") as file:  # noqa: PTH123
             status = dict(line.rstrip().split(":\t", 1) for line in file if ":\t" in line)
         assert set(status["Uid"].split()) == {"1000"}
-        assert int(status["CapEff"], 16) == int(status["CapBnd"], 16) == 0
-        assert status["NoNewPrivs"] == "1"
-    assert container.run("touch", "/opt/plates/file").returncode != 0
-    assert warnings(container) == []
+        assert int(status["CapEff"], 16) == int(status["CapBnd"], 16) == 0 and status["NoNewPrivs"] == "1"
+    assert container.run("touch", "/opt/plates/file").returncode != 0 and warnings(container) == []
 
 
 def test_its_own_health_check_passes(image: str, container: Container) -> None:
@@ -105,8 +102,7 @@ def test_no_accepted_request_is_lost_by_a_stop(image: str, capsys: pytest.Captur
             told = time.monotonic()
             engine("stop", "--time", str(GRACE), container.name)
             took = time.monotonic() - told
-        assert container.inspect("{{.State.ExitCode}}") == "0"
-        assert not load.wrong
+        assert container.inspect("{{.State.ExitCode}}") == "0" and not load.wrong
         (drained,) = container.events("drained")
         assert drained["unfinished"] == []
         ended = datetime.fromisoformat(drained["time"]).timestamp() - time.time() + time.monotonic()
@@ -120,8 +116,7 @@ def test_too_little_shared_memory_is_named_at_the_start_and_by_its_own_code(imag
     with Container(image, options=("--shm-size", "64m")) as container:
         (warning,) = warnings(container)
         assert "/dev/shm has 64 MB, expected 1024 or more" in warning
-        assert "PLATES_SHARED_MEMORY" in warning and "--shm-size 1g" in warning
-        assert reads(container)
+        assert "PLATES_SHARED_MEMORY" in warning and "--shm-size 1g" in warning and reads(container)
         for protocol in ("http", "grpc"):
             with PlateClient(container.served().url(protocol), protocol, timeout=60, retries=0) as client:
                 with pytest.raises(SharedMemoryFull, match="shared memory"):
@@ -142,37 +137,29 @@ def test_frames_are_refused_while_others_fill_the_shared_memory(image: str) -> N
             client.read(LARGER)
         container.run("rm", "/dev/shm/filled")
         container.wait_until_healthy()
-        assert reads(container)
-        assert len(warnings(container)) == 1
+        assert reads(container) and len(warnings(container)) == 1
 
 
-def start_and_fail(image: str, *options: str) -> "subprocess.CompletedProcess[str]":
-    return engine("run", "--rm", *HARDENED, *options, image, check=False)
-
-
-def test_too_little_shared_memory_for_a_model_ends_the_start(image: str) -> None:
-    failed = start_and_fail(image, "--shm-size", "8m")
+@pytest.mark.parametrize(
+    ("options", "fault"),
+    [
+        (("--shm-size", "8m"), "8.0 MB free, expected 16.0 or more for"),
+        (("--tmpfs", "/dev/shm:mode=0755,size=1g"), "user 1000 may not write there, which is needed for"),
+    ],
+    ids=["too little for a model", "not writable"],
+)
+def test_shared_memory_that_cannot_be_used_ends_the_start(image: str, options: tuple[str, ...], fault: str) -> None:
+    failed = engine("run", "--rm", *HARDENED, *options, image, check=False)
     assert failed.returncode == 2
-    assert "plates: /dev/shm: 8.0 MB free, expected 16.0 or more for shared memory of the models" in failed.stderr
-
-
-def test_shared_memory_that_cannot_be_written_ends_the_start(image: str) -> None:
-    failed = start_and_fail(image, "--tmpfs", "/dev/shm:mode=0755,size=1g")
-    assert failed.returncode == 2
-    assert (
-        "plates: /dev/shm: user 1000 may not write there, which is needed for shared memory of the models"
-        in failed.stderr
-    )
+    assert f"plates: /dev/shm: {fault} shared memory of the models" in failed.stderr
 
 
 def test_the_container_needs_no_network(image: str) -> None:
     name = f"plate-nets-test-{os.getpid()}-alone"
     engine("run", "--detach", "--name", name, "--network", "none", *HARDENED, *ENOUGH_MEMORY, image)
     try:
-        deadline = time.monotonic() + 60 * LENIENT
-        while engine("exec", name, "plates", "health", check=False).returncode != 0:
-            assert time.monotonic() < deadline, engine("logs", name).stderr[-5000:]
-            time.sleep(1)
+        well = eventually(lambda: not engine("exec", name, "plates", "health", check=False).returncode, 60 * LENIENT)
+        assert well, engine("logs", name).stderr[-5000:]
         root = engine("inspect", "--format", "{{.State.Pid}}", name).stdout.strip()
         assert unreachable(root) == 0, "somebody was to be reached, or a name looked up"
     finally:
@@ -192,14 +179,11 @@ def test_root_and_writable_models_are_reported_at_the_start(image: str) -> None:
     name = f"plate-nets-test-{os.getpid()}-root"
     engine("run", "--detach", "--name", name, "--user", "0", *ENOUGH_MEMORY, image)
     try:
-        deadline = time.monotonic() + 60 * LENIENT
-        while '"started"' not in (said := engine("logs", name).stderr):
-            assert time.monotonic() < deadline, said
-            time.sleep(0.5)
-        faults = [json.loads(line)["fault"] for line in said.splitlines() if '"event": "warning"' in line]
-        assert len(faults) == 2
-        assert faults[0].startswith("the server runs as root")
-        assert "/opt/plates/model_repository can be written" in faults[1]
+        assert eventually(lambda: '"started"' in engine("logs", name).stderr, 60 * LENIENT), engine("logs", name)
+        said = engine("logs", name).stderr.splitlines()
+        root, writable = (json.loads(line)["fault"] for line in said if '"event": "warning"' in line)
+        assert root.startswith("the server runs as root")
+        assert "/opt/plates/model_repository can be written" in writable
     finally:
         engine("rm", "--force", name)
 
@@ -210,8 +194,7 @@ def test_models_from_a_volume_that_is_read_only(image: str) -> None:
     engine("run", "--rm", "--user", "0", "--volume", f"{volume}:{models}", image, "true")  # this fills it
     container = Container(image, options=(*ENOUGH_MEMORY, "--volume", f"{volume}:{models}:ro"))
     try:
-        assert warnings(container) == []
-        assert reads(container)
+        assert warnings(container) == [] and reads(container)
         swapped = container.run("plates", "swap", "--list", "lprnet", "--url", "127.0.0.1:8000")
         assert swapped.returncode == 0, swapped.stderr
     finally:

@@ -3,18 +3,26 @@
 import os
 import shutil
 import subprocess
+import tomllib
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import yaml
 
 from plate_nets.recognition.health import known_picture
 from tests.clips import SMALL, passing, write_clip
 from tests.frames import compose, encode
 from tests.nginx import TOKEN
 from tests.paths import ROOT
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+COMPOSE = ROOT / "deploy" / "compose.yaml"
+SERVICES = yaml.safe_load(COMPOSE.read_text(encoding="utf-8"))["services"]
+"""Of deploy/compose.yaml."""
 
 
 def inherited() -> dict[str, str]:
@@ -24,10 +32,18 @@ def inherited() -> dict[str, str]:
 
 
 def shell(
-    script: str, *, cwd: Path = ROOT, environment: Mapping[str, str] | None = None, timeout: float = 600
-) -> subprocess.CompletedProcess[str]:
-    """Run a script in bash that stops at its first error. Standard output and error are kept apart."""
-    return subprocess.run(
+    script: str,
+    *,
+    cwd: Path = ROOT,
+    environment: Mapping[str, str] | None = None,
+    timeout: float = 600,
+    check: bool = False,
+) -> "subprocess.CompletedProcess[str]":
+    """Run a script in bash that stops at its first error. Standard output and error are kept apart.
+
+    ``check``: whether it must end well.
+    """
+    result = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", script],
         cwd=cwd,
         env=inherited() | dict(environment or {}),
@@ -36,11 +52,20 @@ def shell(
         text=True,
         timeout=timeout,
     )
+    assert not check or result.returncode == 0, f"{script}\n{result.stdout}{result.stderr}"
+    return result
 
 
-@pytest.fixture(scope="session")
-def root() -> Path:
-    return ROOT
+def program(path: Path, script: str) -> None:
+    """Write a program that answers as on another machine."""
+    path.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+    path.chmod(0o755)
+
+
+@cache
+def kubernetes_tool(name: str) -> str:
+    """The path of kubectl or helm."""
+    return shell(f"tools/kubernetes.sh {name}", check=True).stdout.strip()
 
 
 @pytest.fixture(scope="session")
@@ -53,10 +78,8 @@ def tracked() -> list[str]:
 @pytest.fixture(scope="session")
 def demo() -> str:
     """The output of `make demo`."""
-    result = shell("make demo")
-    said = result.stdout + result.stderr
-    assert result.returncode == 0, said
-    return said
+    result = shell("make demo", check=True)
+    return result.stdout + result.stderr
 
 
 @pytest.fixture(scope="session")

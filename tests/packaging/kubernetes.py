@@ -109,9 +109,18 @@ def _faults(documents: Sequence[Document]) -> Iterator[str]:
         yield from _memory_faults(pods)
         yield from _command_faults(pods)
     for each in documents:
-        check = _CHECKS.get(each["kind"])
-        for fault in check(each, pods, documents) if check else ():
+        found = _CHECKS[each["kind"]](each, pods, documents) if each["kind"] in _CHECKS else ()
+        for fault in (*_selector_faults(each, pods), *found):
             yield f"{each['kind']} {each['metadata']['name']}: {fault}"
+
+
+def _selector_faults(each: Document, pods: Pods) -> Iterator[str]:
+    """Check that a document which is for pods selects those of the servers."""
+    if each["kind"] in _SELECTING:
+        spec = each["spec"]
+        selector = spec["podSelector" if each["kind"] == "NetworkPolicy" else "selector"]
+        if not pods.selected(selector if each["kind"] == "Service" else selector.get("matchLabels")):
+            yield "selector matches no pod"
 
 
 def of_kind(documents: Sequence[Document], kind: str) -> list[Document]:
@@ -266,8 +275,6 @@ def _job(each: Document, pods: Pods, documents: Sequence[Document]) -> Iterator[
 
 def _deployment(each: Document, pods: Pods, documents: Sequence[Document]) -> Iterator[str]:
     spec = each["spec"]
-    if not pods.selected(spec["selector"]["matchLabels"]):
-        yield "selector matches no pod"
     if ("replicas" in spec) == bool(of_kind(documents, "HorizontalPodAutoscaler")):
         yield "replicas are for the Deployment or for an autoscaler to say"
     rolling = spec.get("strategy", {}).get("rollingUpdate", {})
@@ -276,8 +283,6 @@ def _deployment(each: Document, pods: Pods, documents: Sequence[Document]) -> It
 
 
 def _service(each: Document, pods: Pods, documents: Sequence[Document]) -> Iterator[str]:
-    if not pods.selected(each["spec"].get("selector")):
-        yield "selector matches no pod"
     for port in each["spec"]["ports"]:
         if pods.ports.get(port["targetPort"]) != port["port"] or port["name"] != port["targetPort"]:
             yield f"port {port['port']}: the container's {port['targetPort']} is {pods.ports.get(port['targetPort'])}"
@@ -285,8 +290,6 @@ def _service(each: Document, pods: Pods, documents: Sequence[Document]) -> Itera
 
 def _network_policy(each: Document, pods: Pods, documents: Sequence[Document]) -> Iterator[str]:
     spec = each["spec"]
-    if not pods.selected(spec["podSelector"].get("matchLabels")):
-        yield "selector matches no pod"
     if set(spec["policyTypes"]) != {"Ingress", "Egress"} or spec.get("egress"):
         yield "expected bounds of Ingress and Egress, and no way out"
     for rule in spec["ingress"]:
@@ -301,19 +304,15 @@ def _network_policy(each: Document, pods: Pods, documents: Sequence[Document]) -
 
 
 def _budget(each: Document, pods: Pods, documents: Sequence[Document]) -> Iterator[str]:
-    if not pods.selected(each["spec"]["selector"].get("matchLabels")):
-        yield "selector matches no pod"
     if each["spec"].get("maxUnavailable") != 1:
         yield "expected maxUnavailable 1: less lets no node be emptied"
 
 
 def _autoscaler(each: Document, pods: Pods, documents: Sequence[Document]) -> Iterator[str]:
     spec = each["spec"]
-    deployments = [
-        {"apiVersion": each["apiVersion"], "kind": each["kind"], "name": each["metadata"]["name"]}
-        for each in of_kind(documents, "Deployment")
-    ]
-    if spec["scaleTargetRef"] not in deployments:
+    names = [other["metadata"]["name"] for other in of_kind(documents, "Deployment")]
+    known = [{"apiVersion": API["Deployment"], "kind": "Deployment", "name": name} for name in names]
+    if spec["scaleTargetRef"] not in known:
         yield f"no such target: {spec['scaleTargetRef']}"
     if not 2 <= spec["minReplicas"] < spec["maxReplicas"]:
         yield "expected 2 or more replicas, and a greater maximum"
@@ -326,8 +325,6 @@ def _autoscaler(each: Document, pods: Pods, documents: Sequence[Document]) -> It
 
 
 def _monitor(each: Document, pods: Pods, documents: Sequence[Document]) -> Iterator[str]:
-    if not pods.selected(each["spec"]["selector"]["matchLabels"]):
-        yield "selector matches no pod"
     if {endpoint["port"] for endpoint in each["spec"]["podMetricsEndpoints"]} != {"metrics", "health"}:
         yield "expected the ports metrics and health"
     for endpoint in each["spec"]["podMetricsEndpoints"]:
@@ -347,6 +344,7 @@ def rules(documents: Sequence[Document]) -> Iterator[tuple[str, Document]]:
                 yield rule.get("alert") or rule["record"], rule
 
 
+_SELECTING = ("Deployment", "Service", "NetworkPolicy", "PodDisruptionBudget", "PodMonitor")
 _CHECKS = {
     "Job": _job,
     "Deployment": _deployment,

@@ -1,36 +1,29 @@
 """Checks the alerts with Prometheus's own tool. tests/served/test_prometheus.py lets a real one scrape a server."""
 
 import re
-import subprocess
 
 import yaml
 
+from tests.packaging.conftest import shell
 from tests.paths import ROOT
 
 RULES = ROOT / "deploy" / "prometheus" / "alerts.yaml"
 CASES = ROOT / "tests" / "packaging" / "alerts.yaml"
 
 
-def promtool(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(["promtool", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
-
-
 def test_the_prometheus_configuration_is_valid() -> None:
-    result = promtool("check", "config", "deploy/prometheus/prometheus.yaml")
-    assert result.returncode == 0, result.stdout + result.stderr
+    shell("promtool check config deploy/prometheus/prometheus.yaml", check=True)
 
 
 def test_each_alert_fires_in_time_and_not_before() -> None:
-    result = promtool("test", "rules", str(CASES))
-    assert result.returncode == 0, result.stdout + result.stderr
+    shell(f"promtool test rules {CASES}", check=True)
 
 
 def test_the_alert_for_a_full_queue_has_the_size_from_the_config() -> None:
     config = (ROOT / "model_repository" / "plate_recognition" / "config.pbtxt").read_text("utf-8")
     (longest,) = re.findall(r"max_queue_size: (\d+)", config)
-    assert f'nv_inference_pending_request_count{{model="plate_recognition"}}) >= {longest}\n' in RULES.read_text(
-        "utf-8"
-    )
+    wanted = f'nv_inference_pending_request_count{{model="plate_recognition"}}) >= {longest}\n'
+    assert wanted in RULES.read_text("utf-8")
 
 
 def test_every_alert_has_a_test_case() -> None:

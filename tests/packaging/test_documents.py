@@ -6,12 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.packaging.pages import PAGES, Page
 from tests.paths import ROOT
 
-DOCUMENTS = [
-    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "plate_nets/weights/MODEL_CARD.md")),
-    *sorted((ROOT / "docs").rglob("*.md")),
-]
 FOLDERS = "benchmarks|converters|deploy|docs|model_repository|plate_nets|tests|tools|training"
 
 
@@ -21,20 +18,20 @@ def anchors(document: Path) -> set[str]:
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_links_lead_somewhere(document: Path) -> None:
-    for link in re.findall(r"\]\(([^)\s]+)\)", document.read_text(encoding="utf-8")):
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_links_lead_somewhere(page: Page) -> None:
+    for link in re.findall(r"\]\(([^)\s]+)\)", page.text):
         if "://" in link:
             continue
         name, _, anchor = link.partition("#")
-        target = document.parent / name if name else document
+        target = page.path.parent / name if name else page.path
         assert target.exists(), link
         assert not anchor or anchor in anchors(target), link
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_named_files_exist(document: Path) -> None:
-    for path in re.findall(rf"`((?:{FOLDERS})/[^`\s]*)`", document.read_text(encoding="utf-8")):
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_named_files_exist(page: Page) -> None:
+    for path in re.findall(rf"`((?:{FOLDERS})/[^`\s]*)`", page.text):
         assert any(ROOT.glob(path.rstrip("/"))), path
 
 

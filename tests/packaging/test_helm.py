@@ -2,12 +2,12 @@
 
 import subprocess
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 import pytest
 import yaml
 
+from tests.packaging.conftest import kubernetes_tool, shell
 from tests.packaging.kubernetes import faults
 from tests.packaging.test_kubernetes import container, documents, named, pod
 from tests.paths import ROOT
@@ -15,22 +15,13 @@ from tests.paths import ROOT
 CHART = ROOT / "deploy" / "helm" / "plate-nets"
 
 
-@cache
-def helm() -> str:
-    tool = subprocess.run([ROOT / "tools" / "kubernetes.sh", "helm"], capture_output=True, text=True)
-    assert tool.returncode == 0, tool.stderr
-    return tool.stdout.strip()
-
-
-def template(*values: str) -> "subprocess.CompletedProcess[str]":
-    command = [helm(), "template", "plates", str(CHART), *(f"--set={value}" for value in values)]
-    return subprocess.run(command, capture_output=True, text=True)
+def template(*values: str, check: bool = True) -> "subprocess.CompletedProcess[str]":
+    settings = " ".join(f"--set={value}" for value in values)
+    return shell(f"{kubernetes_tool('helm')} template plates {CHART} {settings}", check=check)
 
 
 def rendered(*values: str) -> list[Any]:
-    result = template(*values)
-    assert result.returncode == 0, result.stderr
-    return [each for each in yaml.safe_load_all(result.stdout) if each]
+    return [each for each in yaml.safe_load_all(template(*values).stdout) if each]
 
 
 def by_name(found: Sequence[Any]) -> dict[tuple[str, str], Any]:
@@ -38,8 +29,7 @@ def by_name(found: Sequence[Any]) -> dict[tuple[str, str], Any]:
 
 
 def test_the_chart_passes_helm_s_own_linter() -> None:
-    result = subprocess.run([helm(), "lint", "--strict", str(CHART)], capture_output=True, text=True)
-    assert result.returncode == 0, result.stdout
+    shell(f"{kubernetes_tool('helm')} lint --strict {CHART}", check=True)
 
 
 @pytest.mark.parametrize(
@@ -54,12 +44,9 @@ def test_an_image_settings_and_models_of_your_own_are_used() -> None:
     digest = f"sha256:{'0' * 64}"
     own = ["models.claim=mine", "models.accessMode=ReadOnlyMany", "env.PLATES_CORES=2"]
     found = rendered(f"image.digest={digest}", "image.repository=registry.example/plates", *own)
-    assert faults(found) == []
-    assert container(found)["image"] == f"registry.example/plates@{digest}"
-    assert container(found)["env"] == [
-        {"name": "PLATES_CORES", "value": "2"},
-        {"name": "PLATES_MODEL_REPOSITORY", "value": "/models"},
-    ]
+    assert faults(found) == [] and container(found)["image"] == f"registry.example/plates@{digest}"
+    variables = {each["name"]: each["value"] for each in container(found)["env"]}
+    assert variables == {"PLATES_CORES": "2", "PLATES_MODEL_REPOSITORY": "/models"}
     assert pod(found)["volumes"][-1]["persistentVolumeClaim"] == {"claimName": "mine", "readOnly": True}
     assert container(rendered("image.tag=gpu"))["image"] == "plate-nets:gpu"
 
@@ -82,14 +69,11 @@ def test_one_server_with_a_claim_of_one_node_stops_before_the_next_starts() -> N
     ],
 )
 def test_values_that_cannot_work_are_refused(values: list[str], says: str) -> None:
-    result = template(*values)
-    assert result.returncode == 1
-    assert says in result.stderr
+    result = template(*values, check=False)
+    assert result.returncode == 1 and says in result.stderr
 
 
 def test_the_version_is_the_package_s() -> None:
     chart = yaml.safe_load((CHART / "Chart.yaml").read_text(encoding="utf-8"))
-    (tag,) = [
-        each["newTag"] for each in yaml.safe_load((CHART / "files/base/kustomization.yaml").read_text())["images"]
-    ]
-    assert chart["version"] == chart["appVersion"] == tag
+    base = yaml.safe_load((CHART / "files/base/kustomization.yaml").read_text(encoding="utf-8"))
+    assert [each["newTag"] for each in base["images"]] == [chart["version"]] == [chart["appVersion"]]

@@ -15,20 +15,20 @@ import subprocess
 import sys
 import sysconfig
 import time
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
-import yaml
 
 from plate_nets.cli.options import SCHEME_VARIABLE
 from plate_nets.countries import DEFAULT_SCHEMES
 from plate_nets.networks.runtimes.networks import IR, IR_WEIGHTS, TORCHSCRIPT
-from tests.packaging.conftest import shell
+from tests.packaging.conftest import PROJECT, SERVICES, program, shell
 from tests.paths import ROOT
 from tests.serve import Serve, system_server
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -38,8 +38,7 @@ DEVICE = "gpu"
 """The build argument: the value that creates all files."""
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """One instruction, with continued lines joined."""
 
     keyword: str
@@ -52,10 +51,10 @@ def stages() -> list[list[Step]]:
     text = re.sub(r"\\\n\s*", "", "\n".join(lines))
     found: list[list[Step]] = [[]]
     for line in filter(None, text.splitlines()):
-        keyword, value = line.split(maxsplit=1)
-        if keyword == "FROM":
+        step = Step(*line.split(maxsplit=1))
+        if step.keyword == "FROM":
             found.append([])
-        found[-1].append(Step(keyword, value))
+        found[-1].append(step)
     return found
 
 
@@ -77,9 +76,8 @@ def health_check() -> list[str]:
 
 def context(tracked: list[str]) -> list[str]:
     """The files in git that .dockerignore lets into the build. The last matching line decides."""
-    patterns = [
-        line for line in (ROOT / ".dockerignore").read_text(encoding="utf-8").split("\n") if line[:1] not in ("", "#")
-    ]
+    lines = (ROOT / ".dockerignore").read_text(encoding="utf-8").split("\n")
+    patterns = [line for line in lines if line[:1] not in ("", "#")]
 
     def let_through(name: str) -> bool:
         parts = Path(name).parts
@@ -134,10 +132,8 @@ def built(tracked: list[str], tmp_path_factory: pytest.TempPathFactory) -> Built
                     shutil.copyfile(ROOT / each, into)
         elif step.keyword == "RUN":
             command = re.sub(r"(?<![\w/.])python3(?= )", shlex.quote(sys.executable), built.here(step.value))
-            result = shell(
-                command, cwd=cwd, environment={"PIP_NO_INDEX": "1", "PYTHONPATH": "", "OMP_NUM_THREADS": "1"}
-            )
-            assert result.returncode == 0, f"RUN {command}\n{result.stdout}{result.stderr}"
+            environment = {"PIP_NO_INDEX": "1", "PYTHONPATH": "", "OMP_NUM_THREADS": "1"}
+            shell(command, cwd=cwd, environment=environment, check=True)
         else:
             assert step.keyword in ("FROM", "ARG", "ENV"), f"{step.keyword}: this test does not know it"
     return built
@@ -166,8 +162,7 @@ def test_requirements_contain_only_what_the_device_needs(device: str) -> None:
 @pytest.fixture(scope="module")
 def image(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
     """What the image runs, on the result of the first stage. The wheel's server is on PATH instead of NVIDIA's."""
-    program, command, *options = json.loads(value(FINAL, "CMD"))
-    assert (program, command) == ("plates", "serve")
+    options = json.loads(value(FINAL, "CMD"))[2:]
     folder = tmp_path_factory.mktemp("container")
     plates = built.root / "opt" / "plates"
     repository = {"PLATES_MODEL_REPOSITORY": str(plates / "model_repository"), SCHEME_VARIABLE: DEFAULT_SCHEMES}
@@ -180,12 +175,12 @@ def image(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Se
 def test_health_check_passes_on_the_models_that_were_built(built: Built, image: Serve) -> None:
     command = health_check()
     address = image.addresses["health"].split("/")[2]
-    program, *arguments = [word.replace("127.0.0.1:8003", address) for word in command]
+    name, *arguments = [word.replace("127.0.0.1:8003", address) for word in command]
     (packages,) = (built.root / "opt" / "plates").glob("lib/python*/site-packages")
 
     def ask() -> "subprocess.CompletedProcess[str]":
         return subprocess.run(
-            [built.root / "opt" / "plates" / "bin" / program, *arguments],
+            [built.root / "opt" / "plates" / "bin" / name, *arguments],
             cwd=built.root,
             env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(packages)},
             capture_output=True,
@@ -193,12 +188,8 @@ def test_health_check_passes_on_the_models_that_were_built(built: Built, image: 
             timeout=60,
         )
 
-    deadline = time.monotonic() + 60
-    while ask().returncode and time.monotonic() < deadline:
-        time.sleep(1)
-    result = ask()
-    assert result.returncode == 0, result.stdout + result.stderr
-    assert '"state": "serving"' in result.stdout
+    assert eventually(lambda: ask().returncode == 0, 60), ask()
+    assert '"state": "serving"' in ask().stdout
 
 
 def test_the_server_of_the_image_is_the_one_on_path(image: Serve) -> None:
@@ -212,8 +203,7 @@ def test_the_server_of_the_image_is_the_one_on_path(image: Serve) -> None:
 
 
 def test_docker_stop_ends_the_container_within_the_grace_period(image: Serve) -> None:
-    compose = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text(encoding="utf-8"))
-    grace = float(compose["services"]["triton"]["stop_grace_period"].removesuffix("s"))
+    grace = float(SERVICES["triton"]["stop_grace_period"].removesuffix("s"))
     started = time.monotonic()
     assert image.finish(signal.SIGTERM) == 0
     assert time.monotonic() - started < grace
@@ -221,18 +211,14 @@ def test_docker_stop_ends_the_container_within_the_grace_period(image: Serve) ->
 
 
 def test_compose_uses_the_same_health_check() -> None:
-    compose = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text(encoding="utf-8"))
-    assert compose["services"]["triton"]["healthcheck"]["test"] == [
-        "CMD",
-        *health_check(),
-    ]
+    assert SERVICES["triton"]["healthcheck"]["test"] == ["CMD", *health_check()]
 
 
 def test_image_serves_the_models_that_were_built() -> None:
     assert "PLATES_MODEL_REPOSITORY=/opt/plates/model_repository" in value(FINAL, "ENV")
     assert value(FINAL, "COPY") == "--from=build /opt/plates /opt/plates"
-    program, command, *options = json.loads(value(FINAL, "CMD"))
-    assert (program, command) == ("plates", "serve")
+    name, command, *options = json.loads(value(FINAL, "CMD"))
+    assert (name, command) == ("plates", "serve")
     assert options[options.index("--server") + 1] == "system"
     assert options[options.index("--address") + 1] == "0.0.0.0", "Docker publishes ports to the container's address"
 
@@ -254,43 +240,34 @@ def test_the_wheel_does_not_depend_on_a_python_version() -> None:
 
 
 def test_container_is_not_root_and_holds_no_secret() -> None:
-    user, group = value(FINAL, "USER").split(":")
-    assert int(user) > 0
-    assert int(group) > 0
+    assert all(int(number) > 0 for number in value(FINAL, "USER").split(":"))
     text = re.sub(r"--mount=type=secret,id=[\w.]+|/run/secrets/", "", DOCKERFILE)
     assert re.search(r"password|secret|token|api_?key|index-url|://", text, re.IGNORECASE) is None
 
 
 def test_hadolint_passes() -> None:
-    result = subprocess.run(
-        [Path(sys.executable).with_name("hadolint"), "Dockerfile"], cwd=ROOT, capture_output=True, text=True
-    )
-    assert result.returncode == 0, result.stdout
+    shell(f"{Path(sys.executable).with_name('hadolint')} Dockerfile", check=True)
 
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Path:
     """A program in place of a container engine. It only prints how it was called, and pip's settings."""
-    program = tmp_path / "engine"
-    program.write_text(
-        '#!/bin/sh\nprintf "%s\\n" "$@"\nfor each; do case $each in id=pip.conf*) cat "${each#*src=}"; esac; done\n',
-        encoding="utf-8",
-    )
-    program.chmod(0o755)
-    return program
+    path = tmp_path / "engine"
+    program(path, 'printf "%s\\n" "$@"\nfor each; do case $each in id=pip.conf*) cat "${each#*src=}"; esac; done')
+    return path
 
 
 def test_the_build_gets_version_base_and_device(engine: Path) -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    version = PROJECT["version"]
     environment = {"ENGINE": str(engine), "PYTHON": sys.executable}
     said = shell("make image BASE=some/base:1 DEVICE=gpu", environment=environment).stdout.splitlines()
-    assert {f"VERSION={project}", "BASE=some/base:1", "DEVICE=gpu", f"plate-nets:{project}-gpu"} <= set(said)
+    assert {f"VERSION={version}", "BASE=some/base:1", "DEVICE=gpu", f"plate-nets:{version}-gpu"} <= set(said)
     said = shell("make image", environment=environment).stdout.splitlines()
-    assert {"DEVICE=cpu", f"plate-nets:{project}", "plate-nets:latest"} <= set(said)
+    assert {"DEVICE=cpu", f"plate-nets:{version}", "plate-nets:latest"} <= set(said)
     assert not [line for line in said if line.startswith("BASE=")]
     assert 'image.version="${VERSION}"' in value(FINAL, "LABEL")
     base = (ROOT / "deploy" / "kubernetes" / "base" / "kustomization.yaml").read_text(encoding="utf-8")
-    assert f"{{name: plate-nets, newTag: {project}}}" in base
+    assert f"{{name: plate-nets, newTag: {version}}}" in base
 
 
 def test_the_build_gets_pip_settings_without_local_folders(engine: Path) -> None:
@@ -311,22 +288,16 @@ def test_the_build_gets_pip_settings_without_local_folders(engine: Path) -> None
 
 
 def test_no_engine_is_named_in_one_line(tmp_path: Path) -> None:
-    for name in ("docker", "podman"):
-        (tmp_path / name).write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
-        (tmp_path / name).chmod(0o755)
-    (tmp_path / "id").write_text("#!/bin/sh\necho 1000\n", encoding="utf-8")
-    (tmp_path / "id").chmod(0o755)
+    for name, script in (("docker", "exit 1"), ("podman", "exit 1"), ("id", "echo 1000")):
+        program(tmp_path / name, script)
     result = shell(f'PATH="{tmp_path}:$PATH" tools/engine.sh true', environment={"ENGINE": ""})
     assert result.returncode == 1
-    assert result.stderr.startswith("error: neither docker nor podman answers")
-    assert result.stderr.count("\n") == 1
+    assert result.stderr.startswith("error: neither docker nor podman answers") and result.stderr.count("\n") == 1
 
 
 def test_the_list_of_packages_is_that_of_the_image() -> None:
     (command,) = re.findall(r"^.*cyclonedx-py (?:.|\n)*?txt$", shell("make --dry-run sbom").stdout, re.MULTILINE)
-    result = shell(command.replace("dist/plate-nets-cpu.cdx.json", "-"))
-    assert result.returncode == 0, result.stderr
-    listed = json.loads(result.stdout)
+    listed = json.loads(shell(command.replace("dist/plate-nets-cpu.cdx.json", "-"), check=True).stdout)
     assert (listed["bomFormat"], listed["metadata"]["component"]["name"]) == ("CycloneDX", "plate-nets")
     requirements = (ROOT / "requirements" / "image-cpu.txt").read_text(encoding="utf-8")
     wanted = set(re.findall(r"^([\w.-]+)==([\w.]+)", requirements, re.MULTILINE))

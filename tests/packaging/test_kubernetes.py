@@ -3,16 +3,14 @@
 There is no cluster here, so nothing was tried on an API server or a node.
 """
 
-import copy
 import json
-import subprocess
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from tests.packaging.conftest import kubernetes_tool, shell
 from tests.packaging.kubernetes import faults, of_kind, pods_of, rules
 from tests.paths import ROOT
 
@@ -23,16 +21,11 @@ OVERLAYS = sorted(path.name for path in (KUBERNETES / "overlays").iterdir())
 @cache
 def rendered(overlay: str) -> str:
     """The YAML that `kubectl apply -k` would send."""
-    tool = subprocess.run([ROOT / "tools" / "kubernetes.sh", "kubectl"], capture_output=True, text=True)
-    assert tool.returncode == 0, tool.stderr
-    command = [tool.stdout.strip(), "kustomize", str(KUBERNETES / "overlays" / overlay)]
-    result = subprocess.run(command, capture_output=True, text=True)
-    assert result.returncode == 0, result.stderr
-    return result.stdout
+    return shell(f"{kubernetes_tool('kubectl')} kustomize {KUBERNETES}/overlays/{overlay}", check=True).stdout
 
 
 def documents(overlay: str) -> list[Any]:
-    return [copy.deepcopy(each) for each in yaml.safe_load_all(rendered(overlay))]
+    return [*yaml.safe_load_all(rendered(overlay))]
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
@@ -45,12 +38,12 @@ def named(found: list[Any], kind: str, name: str = "plates") -> Any:
     return one
 
 
-def container(found: list[Any]) -> Any:
-    return named(found, "Deployment")["spec"]["template"]["spec"]["containers"][0]
-
-
 def pod(found: list[Any]) -> Any:
     return named(found, "Deployment")["spec"]["template"]["spec"]
+
+
+def container(found: list[Any]) -> Any:
+    return pod(found)["containers"][0]
 
 
 POD = "Deployment.spec.template.spec"
@@ -70,12 +63,7 @@ SEEDED: list[tuple[str, str, object, str]] = [
     ("kserve", "ServingRuntime.apiVersion", "serving.kserve.io/v1", "v1, expected serving.kserve.io/v1alpha1"),
     ("fleet", f"{POD}.terminationGraceSeconds", 60, "terminationGraceSeconds"),
     ("fleet", f"{POD}.terminationGracePeriodSeconds", 40, "GracePeriodSeconds: 40, expected 55 or more"),
-    (
-        "fleet",
-        f"{CONTAINER}.args.2",
-        "--drain-seconds=15",
-        "serve does not take them: No such option '--drain-seconds'",
-    ),
+    ("fleet", f"{CONTAINER}.args.2", "--drain-seconds=15", "does not take them: No such option '--drain-seconds'"),
     ("fleet", f"{CONTAINER}.resources.limits.cpu", REMOVED, "limits: no cpu"),
     ("fleet", f"{CONTAINER}.resources.limits.memory", "4Gi", "memory is less than the 5.1 GiB that a server may take"),
     ("fleet", f"{POD}.volumes.1.emptyDir", {}, "/dev/shm: not in memory"),
@@ -133,16 +121,15 @@ def test_alerts_of_the_same_name_are_the_same() -> None:
     alerts = yaml.safe_load((ROOT / "deploy" / "prometheus" / "alerts.yaml").read_text(encoding="utf-8"))
     known = {rule["alert"]: rule for group in alerts["groups"] for rule in group["rules"]}
     found = dict(rules(documents("fleet")))
-    assert len(known.keys() & found.keys()) >= 4
-    for name in known.keys() & found.keys():
-        assert found[name] == known[name]
+    same = known.keys() & found.keys()
+    assert len(same) >= 4 and {name: found[name] for name in same} == {name: known[name] for name in same}
 
 
 def test_every_part_is_used() -> None:
     used = "".join(path.read_text(encoding="utf-8") for path in KUBERNETES.glob("**/kustomization.yaml"))
     docs = (ROOT / "docs" / "how-to" / "kubernetes.md").read_text(encoding="utf-8")
     for path in (*KUBERNETES.glob("**/*.yaml"), *KUBERNETES.glob("components/*")):
-        name = Path(path).name
+        name = path.name
         assert name in used or name == "kustomization.yaml" or name in docs, name
     for overlay in OVERLAYS:
         assert f"overlays/{overlay}" in docs

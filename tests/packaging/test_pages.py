@@ -1,12 +1,11 @@
 """Every page runs as written, and few reasons excuse a block that is not run. test_guides.py runs docs/how-to."""
 
 import re
-import tomllib
 from pathlib import Path
 
 import pytest
 
-from tests.packaging.conftest import shell
+from tests.packaging.conftest import PROJECT, shell
 from tests.packaging.pages import GUIDES, PAGES, README, Page
 from tests.packaging.walk import NOT_RUN, OUTPUT, UNTIL_STOPPED, is_walked, walk_through
 from tests.paths import ROOT
@@ -40,22 +39,15 @@ def test_every_code_block_is_run_or_gives_a_reason(page: Page) -> None:
 
 
 def test_the_extras_that_pages_install_exist() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    named = {
-        each
-        for page in PAGES
-        for words in re.findall(r"plate-nets\[([\w,]+)\]", page.text)
-        for each in words.split(",")
-    }
-    assert named and named <= project["project"]["optional-dependencies"].keys()
+    named = {words for page in PAGES for words in re.findall(r"plate-nets\[([\w,]+)\]", page.text)}
+    assert named and {*",".join(named).split(",")} <= PROJECT["optional-dependencies"].keys()
 
 
 def test_the_output_shown_is_what_the_demo_prints(demo: str) -> None:
     """The plates and texts are the same; times and last digits may differ."""
     shown = next(block.code for block in README.blocks if block.mark == OUTPUT)
     texts = [re.findall(r"^(\S+: .*?)  confidence", output, re.MULTILINE) for output in (shown, demo)]
-    assert texts[0]
-    assert texts[0] == texts[1]
+    assert texts[0] and texts[0] == texts[1]
 
 
 def test_a_second_run_installs_and_converts_nothing(demo: str) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.packaging.conftest import shell
+from tests.packaging.conftest import program, shell
 from tests.paths import ROOT
 
 
@@ -26,29 +26,22 @@ def programs(tmp_path: Path) -> Path:
     return path
 
 
-def answer(path: Path, script: str) -> None:
-    path.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
-    path.chmod(0o755)
-
-
 ARM = "[ $1 = -s ] && echo Linux || echo aarch64"
 
 
 @pytest.mark.parametrize(
-    ("program", "script", "packages", "fault"),
+    ("name", "script", "packages", "fault"),
     [
         ("uname", ARM, "all", "error: this is Linux aarch64; "),
         ("df", "echo / 9 9 900000 9% /", "embedded", " has 0 GB free, the environment needs 2 GB"),
     ],
 )
 def test_wrong_machine_is_named_in_one_line(
-    program: str, script: str, packages: str, fault: str, checkout: Path, programs: Path
+    name: str, script: str, packages: str, fault: str, checkout: Path, programs: Path
 ) -> None:
-    answer(programs / program, script)
+    program(programs / name, script)
     result = shell(f'PATH="{programs}:$PATH" tools/environment.sh {packages}', cwd=checkout)
-    assert result.returncode == 1
-    assert fault in result.stderr
-    assert result.stderr.count("\n") == 1
+    assert result.returncode == 1 and fault in result.stderr and result.stderr.count("\n") == 1
     assert not (checkout / ".venv").exists()
 
 
@@ -74,10 +67,9 @@ esac"""
 def test_where_no_server_can_be_had_the_demo_reads_in_process(
     machine: str, suits: str, why: str, checkout: Path, programs: Path
 ) -> None:
-    answer(programs / "uname", machine)
-    answer(programs / "python", PIP.format(suits=suits))
-    result = shell(f'PATH="{programs}:$PATH" PYTHON=python tools/environment.sh embedded', cwd=checkout)
-    assert result.returncode == 0, result.stderr
+    program(programs / "uname", machine)
+    program(programs / "python", PIP.format(suits=suits))
+    result = shell(f'PATH="{programs}:$PATH" PYTHON=python tools/environment.sh embedded', cwd=checkout, check=True)
     assert f"==> .venv: this project with the extra local, without a server: {why}" in result.stdout
     assert (checkout / "asked").read_text().splitlines()[-1] == "-m pip install --quiet --editable .[local] hatchling"
     assert (checkout / ".venv" / "local").read_text().startswith(why)
@@ -94,19 +86,17 @@ def test_unusable_python_is_named_in_one_line(python: str, checkout: Path) -> No
 
 def test_missing_python_is_named_in_one_line(checkout: Path, programs: Path) -> None:
     for name in ("python3.14", "python3.13", "python3.12", "python3.11", "python3"):
-        answer(programs / name, "exit 1")
+        program(programs / name, "exit 1")
     result = shell(f'unset PYTHON; PATH="{programs}:$PATH" tools/environment.sh embedded', cwd=checkout)
     assert result.returncode == 1
-    assert result.stderr.startswith("error: no Python 3.11 or newer found")
-    assert result.stderr.count("\n") == 1
+    assert result.stderr.startswith("error: no Python 3.11 or newer found") and result.stderr.count("\n") == 1
 
 
 def test_missing_git_is_named_in_one_line(checkout: Path, programs: Path) -> None:
     for name in ("bash", "dirname", "uname", "env"):
         (programs / name).symlink_to(str(shutil.which(name)))
     result = shell(f'PATH="{programs}"; tools/environment.sh embedded', cwd=checkout)
-    assert result.returncode == 1
-    assert result.stderr == "error: git is not installed\n"
+    assert result.returncode == 1 and result.stderr == "error: git is not installed\n"
 
 
 def test_make_lets_python_keep_compiled_files() -> None:

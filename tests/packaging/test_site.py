@@ -17,8 +17,7 @@ CODE = re.compile(r"<(pre|code|script)\b.*?</\1>", re.S)
 
 @pytest.fixture(scope="module")
 def site() -> Path:
-    result = shell("make docs")
-    assert result.returncode == 0, result.stdout + result.stderr
+    shell("make docs", check=True)
     return ROOT / "out" / "site"
 
 

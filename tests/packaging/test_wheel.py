@@ -5,13 +5,12 @@ pip asks its index, or finds what it needs in its cache.
 
 import json
 import re
+import subprocess
 import sys
 import time
-import tomllib
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,13 +18,11 @@ from plate_nets.networks.registry import NETWORKS
 from plate_nets.networks.runtimes.networks import IR, IR_WEIGHTS, RELEASED
 from plate_nets.recognition.health import known_picture
 from plate_nets.triton.server.installation import NEXT_PYTHON
-from tests.packaging.conftest import shell
-from tests.paths import ROOT
+from tests.packaging.conftest import PROJECT, shell
 from tests.serve import ANY_PORTS
 
 pytestmark = pytest.mark.timeout(1200)
 
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 LOCAL = '"plate-nets[local]"'
 EMBEDDED = '"plate-nets[embedded]"'
 
@@ -35,10 +32,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel that `pip wheel` builds, in its own environment, from the source archive."""
     folder, archives = tmp_path_factory.mktemp("wheel"), tmp_path_factory.mktemp("sdist")
     build = f"{sys.executable} -c 'from hatchling.build import build_sdist; print(build_sdist(\"{archives}\"))'"
-    result = shell(
-        f"{build} && {sys.executable} -m pip wheel --quiet --no-deps --wheel-dir {folder} {archives}/*.tar.gz"
-    )
-    assert result.returncode == 0, result.stderr
+    pip = f"{sys.executable} -m pip wheel --quiet --no-deps --wheel-dir {folder} {archives}/*.tar.gz"
+    shell(f"{build} && {pip}", check=True)
     (made,) = folder.iterdir()
     return made
 
@@ -60,20 +55,27 @@ class Installation:
     def package(self) -> dict[Path, int]:
         """The files of the installed package, and when each was changed."""
         (package,) = self.environment.glob("lib/python*/site-packages/plate_nets")
-        return {
-            path: path.stat().st_mtime_ns
-            for path in package.rglob("*")
-            if "__pycache__" not in path.parts and path.is_file()
-        }
+        files = (path for path in package.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+        return {path: path.stat().st_mtime_ns for path in files}
 
-    def run(self, command: str) -> Any:
+    def run(self, command: str, check: bool = True) -> "subprocess.CompletedProcess[str]":
         """Run a command of the environment, with nothing of the checkout visible."""
-        return shell(
-            f"{self.environment}/bin/{command}",
-            cwd=self.folder,
-            environment={"PYTHONPATH": "", "VIRTUAL_ENV": "", "PLATES_MODEL_REPOSITORY": ""},
-            timeout=120,
-        )
+        hidden = {"PYTHONPATH": "", "VIRTUAL_ENV": "", "PLATES_MODEL_REPOSITORY": ""}
+        return shell(f"{self.environment}/bin/{command}", cwd=self.folder, environment=hidden, timeout=120, check=check)
+
+    def fault(self, command: str) -> str:
+        """The one line of a command that it refuses."""
+        result = self.run(command, check=False)
+        assert (result.returncode, result.stderr.count("\n")) == (2, 1), result.stderr
+        return result.stderr
+
+    def read_in_process(self) -> None:
+        """Read the picture by three lines of code, which write nothing into the package."""
+        before = self.package()
+        code = 'from plate_nets import LocalReader; print(LocalReader().read(open("car.jpg","rb").read()))'
+        said = self.run(f"python -c '{code}'").stdout
+        assert all(text in said for text in known_picture().texts)
+        assert self.package() == before
 
 
 def install(wheel: Path, extra: str, folder: Path, *options: str, python: str = sys.executable) -> Installation:
@@ -82,12 +84,10 @@ def install(wheel: Path, extra: str, folder: Path, *options: str, python: str = 
     environment, run_in = folder / "environment", folder / "elsewhere"
     run_in.mkdir()
     (run_in / "car.jpg").write_bytes(known_picture().image)
-    created = shell(f"{python} -m venv --without-pip {environment}")
-    assert created.returncode == 0, created.stderr
+    shell(f"{python} -m venv --without-pip {environment}", check=True)
     started = time.monotonic()
     pip = f"{sys.executable} -m pip --python {environment}"
-    result = shell(f"{pip} install --quiet {' '.join(options)} '{wheel}{extra}'", cwd=run_in)
-    assert result.returncode == 0, result.stderr
+    shell(f"{pip} install --quiet {' '.join(options)} '{wheel}{extra}'", cwd=run_in, check=True)
     return Installation(environment, run_in, time.monotonic() - started)
 
 
@@ -151,30 +151,22 @@ def test_the_extra_embedded_is_small_and_quick_to_install(
     with capsys.disabled():
         print(f"\n[embedded]: {embedded.megabytes:.0f} MB, installed in {embedded.seconds:.0f} s")  # noqa: T201
     assert embedded.megabytes <= 800
-    assert embedded.run("python -c 'import torch'").returncode == 1
+    assert embedded.run("python -c 'import torch'", check=False).returncode == 1
 
 
 def test_embedded_reads_a_picture_and_writes_nothing_into_the_package(embedded: Installation) -> None:
     before = embedded.package()
     result = embedded.run("plates read car.jpg --save-annotated out")
-    assert result.returncode == 0, result.stderr
     assert re.findall(r"car\.jpg: (\S+)  confidence", result.stdout) == list(known_picture().texts)
-    assert (embedded.folder / "out" / "car_plates.jpg").is_file()
-    assert embedded.package() == before
+    assert (embedded.folder / "out" / "car_plates.jpg").is_file() and embedded.package() == before
 
 
 def test_three_lines_of_code_read_a_picture_in_process(embedded: Installation) -> None:
-    code = 'from plate_nets import LocalReader; print(LocalReader().read(open("car.jpg","rb").read()))'
-    result = embedded.run(f"python -c '{code}'")
-    assert result.returncode == 0, result.stderr
-    assert all(text in result.stdout for text in known_picture().texts)
+    embedded.read_in_process()
 
 
 def test_a_swap_needs_a_repository_outside_the_package(embedded: Installation) -> None:
-    result = embedded.run("plates swap stn new.safetensors")
-    assert result.returncode == 2
-    assert "belongs to the installed package; copy it" in result.stderr
-    assert result.stderr.count("\n") == 1
+    assert "belongs to the installed package; copy it" in embedded.fault("plates swap stn new.safetensors")
 
 
 def test_the_base_package_uses_a_running_server(base: Installation, embedded: Installation) -> None:
@@ -185,18 +177,13 @@ def test_the_base_package_uses_a_running_server(base: Installation, embedded: In
         while read -r line <&"${{COPROC[0]}}" && [[ $line != Ready* ]]; do :; done
         {base.environment}/bin/plates read car.jpg --url "$url"
     """
-    result = shell(script, cwd=base.folder, environment={"PYTHONPATH": "", "PLATES_MODEL_REPOSITORY": ""})
-    assert result.returncode == 0, result.stderr
+    hidden = {"PYTHONPATH": "", "PLATES_MODEL_REPOSITORY": ""}
+    result = shell(script, cwd=base.folder, environment=hidden, check=True)
     assert re.findall(r"car\.jpg: (\S+)  confidence", result.stdout) == list(known_picture().texts)
 
 
 def test_another_python_reads_a_picture(other: Installation) -> None:
-    before = other.package()
-    code = 'from plate_nets import LocalReader; print(LocalReader().read(open("car.jpg","rb").read()))'
-    result = other.run(f"python -c '{code}'")
-    assert result.returncode == 0, result.stderr
-    assert all(text in result.stdout for text in known_picture().texts)
-    assert other.package() == before
+    other.read_in_process()
 
 
 def test_another_python_watches_a_video(other: Installation) -> None:
@@ -205,28 +192,20 @@ def test_another_python_watches_a_video(other: Installation) -> None:
     for number in range(10):
         (pictures / f"{number}.jpg").write_bytes(known_picture().image)
     result = other.run("plates watch pictures --local --json")
-    assert result.returncode == 0, result.stderr
     final = [event for event in map(json.loads, result.stdout.splitlines()) if event["stage"] == "final"]
     assert {event["plate"] for event in final} == set(known_picture().texts)
 
 
 def test_another_python_serves_the_page(other: Installation) -> None:
-    result = other.run("python -W error -c 'import plate_nets.web.app, plate_nets.web.server'")
-    assert result.returncode == 0, result.stderr
+    other.run("python -W error -c 'import plate_nets.web.app, plate_nets.web.server'")
 
 
 def test_another_python_reports_why_it_starts_no_server(other: Installation) -> None:
-    result = other.run("plates serve")
-    assert result.returncode == 2
     (library,) = other.environment.glob("lib/python*")
     version = library.name.removeprefix("python")
-    why = (
-        "needs nvidia-pytriton"
-        if version == "3.12"
-        else f"needs Python up to 3.12, this is {version}; use the container"
-    )
-    assert result.stderr.startswith(f"plates: the embedded server {why}")
-    assert result.stderr.count("\n") == 1
+    newer = f"Python up to 3.12, this is {version}; use the container"
+    why = "nvidia-pytriton" if version == "3.12" else newer
+    assert other.fault("plates serve").startswith(f"plates: the embedded server needs {why}")
 
 
 @pytest.mark.parametrize(
@@ -240,15 +219,12 @@ def test_another_python_reports_why_it_starts_no_server(other: Installation) -> 
     ],
 )
 def test_a_missing_extra_is_named_in_one_line(command: str, extra: str, base: Installation) -> None:
-    result = base.run(f"plates {command}")
-    assert result.returncode == 2
-    assert result.stderr.startswith("plates: ")
-    assert f": pip install {extra}" in result.stderr
-    assert result.stderr.count("\n") == 1
+    said = base.fault(f"plates {command}")
+    assert said.startswith("plates: ") and f": pip install {extra}" in said
 
 
 def test_reading_in_process_without_its_extra_is_named_in_one_line(base: Installation) -> None:
-    result = base.run("python -c 'from plate_nets import LocalReader; LocalReader()'")
+    result = base.run("python -c 'from plate_nets import LocalReader; LocalReader()'", check=False)
     assert f"plate_nets.common.errors.MissingExtra: reading in process needs cv2: pip install {LOCAL}" in result.stderr
 
 

@@ -28,7 +28,7 @@ from plate_nets.triton.server import choose_ports
 from tests.broker import USER, Broker
 from tests.nginx import nginx
 from tests.object_store import VARIABLES, object_store
-from tests.packaging.conftest import inherited, shell
+from tests.packaging.conftest import SERVICES, inherited, shell
 from tests.packaging.kubernetes import schema_faults
 from tests.packaging.pages import CAMERAS, Block, Page
 from tests.paths import ROOT
@@ -123,10 +123,7 @@ STANDINS: tuple[tuple[str, Callable[[World], str]], ...] = (
     (r"\b[ab]:8001\b", lambda world: world.served.grpc),
     (r"dns:///plates:8001", lambda world: f"dns:///{world.served.grpc}"),
     (r"https://plates\.example:8443", lambda world: world.proxy),
-    (
-        r"\b(plates web)\b",
-        lambda world: rf"\1 --local --port {world.ports['8080']}",
-    ),  # tests/web starts a server
+    (r"\b(plates web)\b", lambda world: rf"\1 --local --port {world.ports['8080']}"),  # tests/web starts a server
     (
         r"\b(plates serve)\b",
         lambda world: (
@@ -247,10 +244,8 @@ class Walk:
             assert end(process) in ENDED and SIGN.search(said[-1]), f"{command[-1]}\n{''.join(said)}"
 
     def _is_healthy(self) -> bool:
-        with (
-            suppress(OSError),
-            urllib.request.urlopen(f"http://127.0.0.1:{self._world.ports['8003']}/health", timeout=10),
-        ):
+        url = f"http://127.0.0.1:{self._world.ports['8003']}/health"
+        with suppress(OSError), urllib.request.urlopen(url, timeout=10):
             return True
         return False
 
@@ -259,8 +254,7 @@ class Walk:
         if "cameras" in document:
             self.run(Block("bash", "plates watch cameras.yaml --local", UNTIL_STOPPED))
         elif "services" in document:
-            compose = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text(encoding="utf-8"))
-            assert document["services"].keys() <= compose["services"].keys()
+            assert document["services"].keys() <= SERVICES.keys()
         elif "triggers" in document:  # an automation of Home Assistant, which is not installed here
             assert document.keys() == {"triggers", "conditions", "actions"}
         else:
@@ -289,12 +283,6 @@ def is_run(block: Block) -> bool:
     return (block.language != "text" or block.mark == OUTPUT) and not block.mark.startswith(NOT_RUN)
 
 
-def cameras_yaml() -> str:
-    """The file that docs/how-to/cameras.md shows."""
-    (code,) = [block.code for block in CAMERAS.blocks if block.language == "yaml"]
-    return code
-
-
 def is_walked(page: Page) -> bool:
     """Whether a page has a block that is run."""
     return any(map(is_run, page.blocks))
@@ -303,12 +291,13 @@ def is_walked(page: Page) -> bool:
 def walk_through(page: Page, folder: Path, request: pytest.FixtureRequest) -> None:
     """Run the blocks of a page in a folder."""
     if "out/scene.jpg" in page.text:
-        assert shell("make out/scene.jpg").returncode == 0
+        shell("make out/scene.jpg", check=True)
         shutil.copy2(ROOT / "out" / "scene.jpg", folder / "out")
     with ExitStack() as stack:
         walk = Walk(World(folder, stack, request), folder, stack)
         if "cameras.yaml" in page.text:
-            (folder / "cameras.yaml").write_text(walk.fit(cameras_yaml()), encoding="utf-8")
+            (shown,) = [block.code for block in CAMERAS.blocks if block.language == "yaml"]
+            (folder / "cameras.yaml").write_text(walk.fit(shown), encoding="utf-8")
         for block in page.blocks:
             if is_run(block):
                 walk.run(block)

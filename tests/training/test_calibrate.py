@@ -49,16 +49,12 @@ def test_each_temperature_is_judged_by_the_same_plates() -> None:
 def test_the_weights_contain_the_temperature(tmp_path: Path) -> None:
     fold(TrainedReader(RECIPE, WEIGHTS), 2.0, tmp_path / "once")
     fold(TrainedReader(RECIPE, tmp_path / "once"), 1.5, tmp_path / "twice")
-    crops = torch.rand(2, 3, 24, 94)
-    lprnet = NETWORKS["lprnet"]
+    crops, lprnet, twice = torch.rand(2, 3, 24, 94), NETWORKS["lprnet"], tmp_path / "twice" / "lprnet.safetensors"
     with torch.inference_mode():
-        plain, scaled = (
-            lprnet.load(main_scheme(), path)(crops)
-            for path in (lprnet.weights, tmp_path / "twice" / "lprnet.safetensors")
-        )
+        plain, scaled = (lprnet.load(main_scheme(), path)(crops) for path in (lprnet.weights, twice))
     assert torch.allclose(plain / 3, scaled, atol=1e-4)
     before = float(read_metadata(lprnet.weights).get("temperature", "1"))
-    assert float(read_metadata(tmp_path / "twice" / "lprnet.safetensors")["temperature"]) == pytest.approx(3 * before)
+    assert float(read_metadata(twice)["temperature"]) == pytest.approx(3 * before)
 
 
 def test_a_reader_that_reads_nothing_is_reported_in_one_line() -> None:

@@ -6,9 +6,8 @@ import numpy as np
 from plate_nets.evaluation.coding import code_jpeg
 from training.synthesis.coding import code_h264, moved
 
-PICTURE = np.asarray(
-    cv2.GaussianBlur(np.random.default_rng(0).integers(0, 255, (61, 121, 3), np.uint8), (0, 0), 3), np.uint8
-)
+NOISE = np.random.default_rng(0).integers(0, 255, (61, 121, 3), np.uint8)
+PICTURE = np.asarray(cv2.GaussianBlur(NOISE, (0, 0), 3), np.uint8)
 
 
 def test_a_coded_picture_differs_only_by_the_loss_of_the_codec() -> None:

@@ -1,6 +1,5 @@
 """CornerNet's training on a handful of plates: it learns, resumes exactly, and reports faults clearly."""
 
-import csv
 import shutil
 from itertools import count, islice, product
 from pathlib import Path
@@ -12,16 +11,16 @@ import torch
 
 from plate_nets.countries import main_scheme
 from plate_nets.evaluation.corner_metrics import corner_errors, turns
-from plate_nets.evaluation.dataset import COLUMNS, load_dataset
+from plate_nets.evaluation.dataset import load_dataset
 from plate_nets.networks.checkpoint import read_metadata
 from plate_nets.networks.corners import CornerNet
 from plate_nets.networks.registry import NETWORKS
 from plate_nets.recognition.geometry import GREY
 from plate_nets.recognition.quads import quad_size
 from plate_nets.recognition.rectification import order_corners
-from tests.commands import invoke
+from tests.commands import succeed
+from tests.real_plates import write_labels
 from training.__main__ import main
-from training.checkpoint import TrainingState
 from training.corners.samples import Samples, drawn_source, load_sources, make_windows, replaced
 from training.corners.trainer import CornerTrainer, corner_loss, corner_state, errors_of, found_by, load_corners
 from training.real import Example
@@ -35,34 +34,25 @@ CPU = torch.device("cpu")
 @pytest.fixture(scope="module")
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Four photos with a drawn plate of one line each. The corner points of one start at another corner."""
-    folder = tmp_path_factory.mktemp("corners")
-    (folder / "images").mkdir()
-    with (folder / "labels.csv").open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(COLUMNS)
-        drawn = (drawn_source(np.random.default_rng(seed)) for seed in count())
-        flat = (each for each in drawn if np.divide(*np.ptp(each.corners, axis=0)) > 4)
-        for index, source in enumerate(islice(flat, 4)):
-            cv2.imwrite(str(folder / "images" / f"{index}.png"), source.picture)
-            (xmin, ymin), (xmax, ymax) = source.corners.min(axis=0), source.corners.max(axis=0)
-            quad = np.roll(source.corners, index == 2, axis=0)
-            writer.writerow([f"{index}.png", xmin, ymin, xmax, ymax, "A123BC77", *quad.reshape(-1).tolist()])
-    return folder
+    drawn = (drawn_source(np.random.default_rng(seed)) for seed in count())
+    flat = (each for each in drawn if np.divide(*np.ptp(each.corners, axis=0)) > 4)
+    photos, rows = {}, []
+    for index, source in enumerate(islice(flat, 4)):
+        photos[f"{index}.png"] = source.picture
+        box = (*source.corners.min(axis=0), *source.corners.max(axis=0))
+        quad = np.roll(source.corners, index == 2, axis=0).reshape(-1)
+        rows.append(",".join([f"{index}.png", *map(str, box), "A123BC77", *map(str, quad)]))
+    return write_labels(tmp_path_factory.mktemp("corners"), photos, rows, ",x1,y1,x2,y2,x3,y3,x4,y4")
 
 
+@pytest.fixture(scope="module")
 def examples(dataset: Path) -> list[Example]:
-    """The plates of a folder."""
+    """The plates of the folder."""
     return [Example(each, "drawn", "", 2, False) for each in load_dataset(dataset).labels]
 
 
-def trainer(out: Path, steps: int, state: TrainingState[CornerNet], dataset: Path) -> CornerTrainer:
-    sources, chances = load_sources(examples(dataset))
-    samples = Samples(sources, chances, batch=4, seed=7)
-    return CornerTrainer(state, samples, {}, Schedule(steps=steps), out, device=CPU, workers=0)
-
-
-def test_samples_are_a_function_of_the_step(dataset: Path) -> None:
-    sources, chances = load_sources(examples(dataset))
+def test_samples_are_a_function_of_the_step(examples: list[Example]) -> None:
+    sources, chances = load_sources(examples)
     first, again, other = (Samples(sources, chances, batch=8, seed=1)[step] for step in (17, 17, 18))
     assert np.array_equal(first.windows, again.windows) and np.array_equal(first.corners, again.corners)
     assert not np.array_equal(first.windows, other.windows)
@@ -70,10 +60,10 @@ def test_samples_are_a_function_of_the_step(dataset: Path) -> None:
     assert (first.heights > 0).all() and np.isfinite(first.corners).all()
 
 
-def test_labelled_corners_are_put_in_order(dataset: Path) -> None:
-    for source in load_sources(examples(dataset))[0]:
+def test_labelled_corners_are_put_in_order(examples: list[Example]) -> None:
+    for source in load_sources(examples)[0]:
         assert np.array_equal(source.corners, order_corners(source.corners))
-    assert all(np.abs(turns(each.quads)).max() < 1 for each in load_corners(examples(dataset)))
+    assert all(np.abs(turns(each.quads)).max() < 1 for each in load_corners(examples))
 
 
 def test_corners_in_a_window_are_where_the_plate_is() -> None:
@@ -92,8 +82,8 @@ def test_corners_in_a_window_are_where_the_plate_is() -> None:
                 assert np.median(window[:, core]) > np.median(window[:, rim])
 
 
-def test_other_plates_are_drawn_over_real_ones(dataset: Path) -> None:
-    source = load_sources(examples(dataset))[0][0]
+def test_other_plates_are_drawn_over_real_ones(examples: list[Example]) -> None:
+    source = load_sources(examples)[0][0]
     before = source.picture.copy()
     aspects = []
     for seed in range(30):
@@ -127,14 +117,12 @@ def test_plates_of_other_countries_are_drawn_by_their_share() -> None:
     assert len(shapes(1.0) - shapes(0.0)) >= 5
 
 
-def test_loss_falls_on_one_batch(dataset: Path) -> None:
+def test_loss_falls_on_one_batch(examples: list[Example], tmp_path: Path) -> None:
     torch.manual_seed(0)
-    state = corner_state(CPU)
-    training = trainer(dataset, 100, state, dataset)
-    batch = training.samples[0]
-    state.set_rate(2e-3)
-    training.schedule = Schedule(steps=20_000, rate=0.06)  # its first steps learn at 2e-3
-    losses = [training.step(batch)[0] for _ in range(12)]
+    samples = Samples(*load_sources(examples), batch=4, seed=7)
+    schedule = Schedule(steps=20_000, rate=0.06)  # its first steps learn at 2e-3
+    training = CornerTrainer(corner_state(CPU), samples, {}, schedule, tmp_path, device=CPU, workers=0)
+    losses = [training.step(samples[0])[0] for _ in range(12)]
     assert losses[-1] < 0.7 * losses[0]
 
 
@@ -149,24 +137,19 @@ def test_the_loss_is_smallest_for_agreeing_right_votes() -> None:
     assert best < divided < wrong
 
 
-def without_corners(folder: Path) -> None:
-    rows = [line.split(",")[:6] for line in (folder / "labels.csv").read_text(encoding="utf-8").splitlines()]
-    (folder / "labels.csv").write_text("".join(",".join(row) + "\n" for row in rows), encoding="utf-8")
-
-
 def test_a_recipe_trains_the_corners_and_the_head_and_measures(tmp_path: Path, dataset: Path) -> None:
     data = tmp_path / "data"
-    for name in ("one", "two"):
+    for name in ("one", "two", "boxes"):
         shutil.copytree(dataset, data / name)
-    without_corners(shutil.copytree(dataset, data / "boxes"))
+    rows = [line.split(",")[:6] for line in (dataset / "labels.csv").read_text(encoding="utf-8").splitlines()]
+    (data / "boxes" / "labels.csv").write_text("\n".join(map(",".join, rows)), encoding="utf-8")  # without corners
     recipe = tmp_path / "tiny.toml"
     recipe.write_text(
         'network = "corners"\ndata.one = {}\ndata.boxes.held_out = 0.5\ndata.two.use = "check"\n'
         "schedule = { steps = 2, batch = 4, every = 2 }\nplate_head = { rendered = 2, epochs = 1 }\n"
         "checks.two.near = 0.0\n"
     )
-    done = invoke(main, recipe, "--data", data, "--out", tmp_path / "run", "--workers", 0)
-    assert done.exit_code == 0, done.output
+    succeed(main, recipe, "--data", data, "--out", tmp_path / "run", "--workers", 0)
     weights = tmp_path / "run" / "weights" / "corners.safetensors"
     said = read_metadata(weights)
     assert (said["recipe"], said["steps"], said["data"]) == ("tiny", "2", "one, boxes")
@@ -182,12 +165,9 @@ def test_errors_are_shares_of_the_height() -> None:
     assert corner_errors(moved, quads)[0] == pytest.approx([0.25, 0, 0.1, 0])
 
 
-def test_the_validation_measures_four_corners_of_each_plate(dataset: Path) -> None:
-    known = load_corners(examples(dataset))
-    assert errors_of(found_by(corner_state(CPU).average, known), known).shape == (4, 4)
-
-
-def test_the_validation_is_on_the_device_of_the_network(dataset: Path) -> None:
+def test_the_validation_measures_four_corners_of_each_plate_on_the_device_of_the_network(
+    examples: list[Example],
+) -> None:
     class Elsewhere(CornerNet):
         """On a device that holds no numbers, so it answers from here."""
 
@@ -195,7 +175,7 @@ def test_the_validation_is_on_the_device_of_the_network(dataset: Path) -> None:
             assert windows.device == self.across.device == torch.device("meta")
             return torch.zeros(len(windows), 10)
 
-    known = load_corners(examples(dataset))
+    known = load_corners(examples)
     assert errors_of(found_by(Elsewhere().to("meta"), known), known).shape == (4, 4)
 
 

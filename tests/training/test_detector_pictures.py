@@ -5,24 +5,19 @@ import numpy as np
 import pytest
 
 from plate_nets.common.errors import DatasetError
-from plate_nets.evaluation.dataset import COLUMNS
 from plate_nets.recognition.overlap import iou
+from tests.real_plates import write_labels
 from training.detector.drawn import draw_picture
 from training.detector.pictures import held_out, pictures_of, scene, split_photos
 from training.detector.signs import stamp_time, with_signs
 
 
-def dataset(folder: Path, rows: list[tuple[str, str, str]], size: tuple[int, int] = (60, 80)) -> Path:
+def dataset(folder: Path, rows: list[tuple[str, str, str]]) -> Path:
     """A labelled folder: rows of file name, box, text."""
-    (folder / "images").mkdir(parents=True)
-    lines = [",".join(COLUMNS)]
-    for number, (name, box, text) in enumerate(rows):
-        photo = np.full((*size, 3), 90, np.uint8)
+    photos = {name: np.full((60, 80, 3), 90, np.uint8) for name, _, _ in rows}
+    for number, photo in enumerate(photos.values()):
         photo[:8, :8] = np.random.default_rng(number).integers(0, 256, (8, 8, 3))  # all different
-        cv2.imwrite(str(folder / "images" / name), photo)
-        lines.append(f"{name},{box},{text},,,,,,,,")
-    (folder / "labels.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return folder
+    return write_labels(folder, photos, [",".join(row) for row in rows])
 
 
 @pytest.mark.parametrize(
@@ -56,21 +51,17 @@ def test_no_plate_or_scene_is_both_trained_on_and_held_out(tmp_path: Path) -> No
         texts.setdefault(name, set()).add(text or scene(name))
     train, held = split_photos([dataset(tmp_path / "set", rows)], 0.15)
     sides = [set().union(*(texts[p.photo.name] for p in side)) for side in (train, held)]
-    assert sides[0]
-    assert sides[1]
-    assert not sides[0] & sides[1]
-    assert len(train) + len(held) == len(texts)
+    assert all(sides) and not sides[0] & sides[1] and len(train) + len(held) == len(texts)
 
 
 def test_a_copy_of_a_held_out_photo_is_not_trained_on(tmp_path: Path) -> None:
     names = [f"{letter}.jpg" for letter in "abcdefghijklmnopqrst"]
-    folder = dataset(tmp_path / "set", [(name, "10,10,40,20", "") for name in names], size=(60, 80))
+    folder = dataset(tmp_path / "set", [(name, "10,10,40,20", "") for name in names])
     for index, name in enumerate(names):  # pairs of copies
         cv2.imwrite(str(folder / "images" / name), np.full((60, 80, 3), 10 * (index // 2), np.uint8))
     train, held = split_photos([folder], 0.3)
     sides = [{(p.photo).read_bytes() for p in side} for side in (train, held)]
-    assert sides[0] and sides[1]
-    assert not sides[0] & sides[1]
+    assert all(sides) and not sides[0] & sides[1]
     assert len({p.photo for p in (*train, *held)}) < len(names)
 
 
@@ -84,8 +75,7 @@ def test_bad_rows_are_named_and_left_out(tmp_path: Path, caplog: pytest.LogCaptu
     folder = dataset(tmp_path / "set", [("a.jpg", "10,10,40,20", "X"), ("b.jpg", "10,10,10,20", "Y")])
     train, _ = split_photos([folder], 0.0)
     assert [p.photo.name for p in train] == ["a.jpg"]
-    assert "b.jpg" in caplog.text
-    assert "without area" in caplog.text
+    assert "b.jpg" in caplog.text and "without area" in caplog.text
 
 
 def test_of_two_labels_for_one_plate_the_later_counts(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

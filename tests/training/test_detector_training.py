@@ -14,8 +14,9 @@ from plate_nets.countries import main_scheme
 from plate_nets.networks.checkpoint import load_weights, read_metadata, save_weights
 from plate_nets.networks.runtimes.quantization import RANGES
 from plate_nets.networks.yolov5 import ANCHORS, Detect, YOLOv5Fast, YOLOv5n
-from tests.commands import invoke
+from tests.commands import invoke, succeed
 from tests.frames import Placed, compose
+from tests.real_plates import write_labels
 from training.__main__ import main
 from training.detector.drawn import objects_of
 from training.detector.loss import DOUBTFUL, head_loss, taught_loss
@@ -36,9 +37,8 @@ def boxes(*rows: tuple[float, ...]) -> np.ndarray:
 
 @pytest.fixture
 def objects() -> Objects:
-    return Objects.of(
-        [("plate", (10, 20, 60, 32), 0.9), ("bus", (0, 0, 200, 100), 0.6), ("car", (90, 10, 150, 60), 0.3)]
-    )
+    plate, bus, car = (10, 20, 60, 32), (0, 0, 200, 100), (90, 10, 150, 60)
+    return Objects.of([("plate", plate, 0.9), ("bus", bus, 0.6), ("car", car, 0.3)])
 
 
 def test_objects_are_found_once_and_kept(objects: Objects, tmp_path: Path) -> None:
@@ -73,19 +73,12 @@ def test_taught_objects_become_targets_doubtful_or_dropped() -> None:
     kinds = ["plate", "plate", "plate", "car", "truck"]
     assert [KINDS[kind] for kind in partly.objects.kinds] == kinds
     assert partly.sure.tolist() == [True, True, False, True, False]
-    assert whole.sure.tolist() == [True, False, False, True, False], (
-        "where all are labelled it was left out by somebody"
-    )
+    assert whole.sure.tolist() == [True, False, False, True, False], "somebody left it out, where all are labelled"
 
 
 def test_photos_in_subfolders_keep_what_was_found_in_them(objects: Objects, tmp_path: Path) -> None:
-    rows = ["file,xmin,ymin,xmax,ymax,text"]
-    for shade, name in enumerate(("b.png", "sub/b.png")):
-        photo = tmp_path / "set" / "images" / name
-        photo.parent.mkdir(parents=True)
-        cv2.imwrite(str(photo), np.full((60, 80, 3), shade, np.uint8))
-        rows.append(f"{name},1,1,9,5,")
-    (tmp_path / "set" / "labels.csv").write_text("\n".join(rows), encoding="utf-8")
+    photos = {name: np.full((60, 80, 3), shade, np.uint8) for shade, name in enumerate(("b.png", "sub/b.png"))}
+    write_labels(tmp_path / "set", photos, [f"{name},1,1,9,5," for name in photos])
     for _ in range(2):  # the second time they are read from the file
         taught = teach(tmp_path / "set", [lambda frame: objects if frame.any() else Objects()], tmp_path / "set.json")
         above, below = of_photos(pictures_of(tmp_path / "set"), taught)
@@ -94,9 +87,8 @@ def test_photos_in_subfolders_keep_what_was_found_in_them(objects: Objects, tmp_
 
 
 def test_an_object_barely_in_view_is_doubtful() -> None:
-    objects = Objects.of(
-        [("plate", (-30, 10, 20, 22), 1.0), ("car", (-60, 0, 40, 80), 1.0), ("car", (-95, 0, 5, 80), 1.0)]
-    )
+    plate, cars = (-30, 10, 20, 22), ((-60, 0, 40, 80), (-95, 0, 5, 80))
+    objects = Objects.of([("plate", plate, 1.0), *(("car", car, 1.0) for car in cars)])
     found, kinds = within(objects.boxes, Example(Path("a.jpg"), objects), (100, 200))
     np.testing.assert_allclose(found, [[0, 10, 20, 22], [0, 0, 40, 80]])
     assert kinds.tolist() == [[0, 0], [1, 1]]
@@ -121,9 +113,21 @@ def test_the_boxes_of_a_view_lie_on_their_objects(tmp_path: Path) -> None:
     assert seen > 3
 
 
-def wanted_maps(head: Detect, box: tuple[float, ...], hw: tuple[int, int], sure: float) -> list[torch.Tensor]:
-    """The output of a head that finds exactly one box of the size of its first anchor, in the cell of its centre."""
-    maps = [torch.zeros(1, 18, hw[0] // stride, hw[1] // stride) for stride in head.strides]
+HEAD = Detect(1, (64, 128, 256), ANCHORS)
+HW = (64, 96)
+WIDTH, HEIGHT = ANCHORS[0][0]
+BOX = (41.0 - WIDTH / 2, 25.0 - HEIGHT / 2, 41.0 + WIDTH / 2, 25.0 + HEIGHT / 2)
+"""Of the size of the first anchor; three cells find it: that of its centre, and the two before."""
+
+
+def moved(x: float) -> tuple[float, ...]:
+    """The box, moved to the right."""
+    return (BOX[0] + x, BOX[1], BOX[2] + x, BOX[3])
+
+
+def wanted_maps(box: tuple[float, ...], sure: float) -> list[torch.Tensor]:
+    """The output of the head if it finds exactly one box of the size of its first anchor, in the cell of its centre."""
+    maps = [torch.zeros(1, 18, HW[0] // stride, HW[1] // stride) for stride in HEAD.strides]
     for each in maps:
         each.unflatten(1, (3, 6))[:, :, 4] = -8
     x, y = (box[0] + box[2]) / 16, (box[1] + box[3]) / 16
@@ -135,28 +139,17 @@ def wanted_maps(head: Detect, box: tuple[float, ...], hw: tuple[int, int], sure:
 
 
 def test_the_loss_is_smallest_for_the_right_box() -> None:
-    head = Detect(1, (64, 128, 256), ANCHORS)
-    (w, h), hw = ANCHORS[0][0], (64, 96)
-    box = (
-        41.0 - w / 2,
-        25.0 - h / 2,
-        41.0 + w / 2,
-        25.0 + h / 2,
-    )  # its cell and the two before
-    wanted = torch.tensor([[0, 0, *box]])
-    found, missed = (head_loss(head, wanted_maps(head, box, hw, sure), wanted) for sure in (8.0, -8.0))
-    beside = head_loss(head, wanted_maps(head, (box[0] + 24, box[1], box[2] + 24, box[3]), hw, 8.0), wanted)
+    wanted = torch.tensor([[0, 0, *BOX]])
+    maps = (wanted_maps(BOX, 8.0), wanted_maps(BOX, -8.0), wanted_maps(moved(24), 8.0))
+    found, missed, beside = (head_loss(HEAD, each, wanted) for each in maps)
     assert found < missed < beside
 
 
 def test_a_doubtful_region_does_not_affect_the_loss() -> None:
-    head = Detect(1, (64, 128, 256), ANCHORS)
-    box, hw = (34.0, 22.0, 48.0, 28.0), (64, 96)
-    none = torch.empty(0, 6)
-    doubtful = torch.tensor([[0, DOUBTFUL, 20.0, 10.0, 60.0, 40.0]])
-    silent, loud = (wanted_maps(head, box, hw, sure) for sure in (-8.0, 8.0))
-    assert head_loss(head, loud, none) > head_loss(head, silent, none) * 10
-    torch.testing.assert_close(head_loss(head, loud, doubtful), head_loss(head, silent, doubtful), rtol=0.1, atol=1e-4)
+    none, doubtful = torch.empty(0, 6), torch.tensor([[0, DOUBTFUL, 20.0, 10.0, 60.0, 40.0]])
+    silent, loud = (wanted_maps(BOX, sure) for sure in (-8.0, 8.0))
+    assert head_loss(HEAD, loud, none) > head_loss(HEAD, silent, none) * 10
+    torch.testing.assert_close(head_loss(HEAD, loud, doubtful), head_loss(HEAD, silent, doubtful), rtol=0.1, atol=1e-4)
 
 
 def test_drawn_streets_list_their_cars() -> None:
@@ -169,16 +162,9 @@ def test_drawn_streets_list_their_cars() -> None:
 
 
 def test_learning_from_a_teacher_is_best_with_the_same_output() -> None:
-    head = Detect(1, (64, 128, 256), ANCHORS)
-    (w, h), hw = ANCHORS[0][0], (64, 96)
-    box = (41.0 - w / 2, 25.0 - h / 2, 41.0 + w / 2, 25.0 + h / 2)
-    beside = (box[0] + 2, box[1], box[2] + 2, box[3])
-    teacher = wanted_maps(head, box, hw, 2.0)
-    same, moved, unsure, none = (
-        taught_loss(head, wanted_maps(head, at, hw, sure), teacher)
-        for at, sure in ((box, 2.0), (beside, 2.0), (box, -2.0), (box, -8.0))
-    )
-    assert same < moved and same < unsure < none
+    answers = ((BOX, 2.0), (moved(2), 2.0), (BOX, -2.0), (BOX, -8.0))
+    same, beside, unsure, none = (taught_loss(HEAD, wanted_maps(*each), wanted_maps(BOX, 2.0)) for each in answers)
+    assert same < beside and same < unsure < none
 
 
 def test_a_small_network_keeps_the_strongest_channels_of_a_large_one() -> None:
@@ -216,16 +202,12 @@ def test_a_refused_setting_may_be_corrected(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_recipe_trains_the_detector_from_photos_and_drawings(tmp_path: Path) -> None:
     """Photos are labelled, pictures drawn, a detector without vehicles learns from both, and is measured."""
-    photos, start = tmp_path / "data" / "photos", tmp_path / "start"
-    (photos / "images").mkdir(parents=True)
+    start = tmp_path / "start"
     start.mkdir()
-    rows = ["file,xmin,ymin,xmax,ymax,text"]
-    for number in range(6):
-        frame = compose(240, 320, [Placed(f"A{number}23BC77", 60, 80)])
-        cv2.imwrite(str(photos / "images" / f"vk_{number}.png"), frame)
-        rows.append(f"vk_{number}.png,60,80,154,104,A{number}23BC77")
-    (photos / "labels.csv").write_text("\n".join(rows), encoding="utf-8")
-    shutil.copytree(photos, tmp_path / "data" / "others")
+    shown = {f"vk_{number}.png": compose(240, 320, [Placed(f"A{number}23BC77", 60, 80)]) for number in range(6)}
+    for name in ("photos", "others"):
+        rows = [f"vk_{number}.png,60,80,154,104,A{number}23BC77" for number in range(6)]
+        write_labels(tmp_path / "data" / name, shown, rows)
     torch.manual_seed(0)
     coco, begin = YOLOv5n(80, "silu", vehicles=False), YOLOv5n(vehicles=False)
     for each in (coco, begin):
@@ -241,8 +223,7 @@ def test_a_recipe_trains_the_detector_from_photos_and_drawings(tmp_path: Path) -
     )
     out = tmp_path / "run"
     for _ in range(2):  # the second time there is nothing left to do
-        done = invoke(main, recipe, "--data", tmp_path / "data", "--out", out, "--workers", 0)
-        assert done.exit_code == 0, done.output
+        succeed(main, recipe, "--data", tmp_path / "data", "--out", out, "--workers", 0)
     assert len(list(out.glob("prepared/drawn-*/images/*"))) == 3
     weights = out / "weights" / "yolo.safetensors"
     assert read_metadata(weights)["steps"] == "2" and RANGES in read_metadata(weights)
@@ -258,8 +239,7 @@ def test_a_recipe_trains_the_detector_from_photos_and_drawings(tmp_path: Path) -
     wrong = invoke(main, recipe, "--data", tmp_path / "data", "--out", fast, *changes)
     assert wrong.exit_code == 1 and "left_out: expected some of down1, " in wrong.output, wrong.output
     changes = ("--set", "size=fast", "--set", 'quantization.left_out=["merge3"]')
-    done = invoke(main, recipe, "--data", tmp_path / "data", "--out", fast, "--workers", 0, *changes)
-    assert done.exit_code == 0, done.output
+    succeed(main, recipe, "--data", tmp_path / "data", "--out", fast, "--workers", 0, *changes)
     weights = fast / "weights" / "yolo_fast.safetensors"
     load_weights(small, weights)
     rounded = json.loads(read_metadata(weights)[RANGES])

@@ -69,21 +69,17 @@ def test_resumed_training_is_the_uninterrupted_one(
         assert all(torch.equal(value, got[name]) for name, value in expected.items()), part
 
 
-def test_checkpoint_of_another_architecture_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "checkpoint.pt"
-    corner_state(CPU).save(path)
-    with pytest.raises(WeightsError, match="checkpoint of 'corners/1', expected"):
-        ReaderState(RUSSIA, CPU).load(path)
+def test_a_checkpoint_of_another_architecture_or_scheme_is_refused(tmp_path: Path) -> None:
+    path, state = tmp_path / "checkpoint.pt", ReaderState(RUSSIA, CPU)
     path.write_bytes(b"nothing")
     with pytest.raises(WeightsError, match="not a readable checkpoint"):
-        corner_state(CPU).load(path)
-
-
-def test_checkpoint_of_another_scheme_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "checkpoint.pt"
+        state.load(path)
+    corner_state(CPU).save(path)
+    with pytest.raises(WeightsError, match="checkpoint of 'corners/1', expected"):
+        state.load(path)
     ReaderState(make_testland(tmp_path), CPU).save(path)
     with pytest.raises(WeightsError, match=r"checkpoint of the scheme .*testland.*, expected .*russia"):
-        ReaderState(RUSSIA, CPU).load(path)
+        state.load(path)
 
 
 def test_full_disk_keeps_the_last_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,9 +15,7 @@ def test_windows_show_plates_and_what_the_detector_takes_for_them() -> None:
     detector = PlateDetector(lambda picture: answer, DetectionSettings(proposal=0.03))
     frame, labelled = np.zeros((640, 640, 3), np.uint8), np.array([[100, 100, 200, 120]], np.float32)
     windows = mine(frame, labelled, 0.5, detector, np.random.default_rng(0))
-    assert [shows for _, shows in windows] == [True, True, True, False], (
-        "the label, moved, as found; and one that is none"
-    )
+    assert [shows for _, shows in windows] == [True, True, True, False], "the label, moved, as found; and no plate"
     assert all(window.shape == (3, 64, 128) for window, _ in windows)
     assert not any(not shows for _, shows in mine(frame, labelled, 0.0, detector, np.random.default_rng(0)))
 

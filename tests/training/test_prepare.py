@@ -8,15 +8,15 @@ from typing import Literal
 import cv2
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
-from benchmarks.measures.other_reader import OtherReader
 from plate_nets.common.errors import DatasetError
 from plate_nets.countries import load_scheme, main_scheme
 from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.quads import quad_size
-from plate_nets.types import Box, Boxes, Frame
+from plate_nets.types import Box
 from tests.frames import Placed, compose
+from tests.other_readers import ToldReader
+from tests.real_plates import write_labels
 from training.recipe.prepare import is_held_out, prepared, taught
 from training.recipe.recipe import DataSet
 
@@ -27,13 +27,9 @@ NAMES = [f"A{number}BC77" for number in range(123, 128)]
 
 def write_folder(folder: Path, rows: Sequence[str], columns: str = "") -> Path:
     """A labelled folder; the photo of a row shows the plate A123BC77, or that of its text, in 320 x 120 px."""
-    (folder / "images").mkdir(parents=True)
-    (folder / "labels.csv").write_text("\n".join([f"file,xmin,ymin,xmax,ymax,text{columns}", *rows]) + "\n")
-    for row in rows:
-        name, *_, text = row.split(",")[:6]
-        frame = compose(120, 320, [Placed(text if RUSSIA.is_plate(text) else NAMES[0], 60, 40)])
-        cv2.imwrite(str(folder / "images" / name), frame)
-    return folder
+    shown = {row.split(",")[0]: row.split(",")[5] for row in rows}
+    plates = {name: Placed(text if RUSSIA.is_plate(text) else NAMES[0], 60, 40) for name, text in shown.items()}
+    return write_labels(folder, {name: compose(120, 320, [plate]) for name, plate in plates.items()}, rows, columns)
 
 
 def test_loose_boxes_get_the_corners_of_the_plate_and_tight_ones_stay(tmp_path: Path) -> None:
@@ -103,9 +99,8 @@ def test_a_faulty_row_is_left_out_with_a_line(
 
 def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "empty").mkdir()
-    with pytest.raises(
-        DatasetError, match=r"labels\.csv: no such file; expected a folder with images/ and labels\.csv"
-    ):
+    missing = r"labels\.csv: no such file; expected a folder with images/ and labels\.csv"
+    with pytest.raises(DatasetError, match=missing):
         prepared(RUSSIA, tmp_path / "empty", DataSet(), tmp_path / "out")
     crops = write_folder(tmp_path / "crops", ["a.png,0,0,320,120,QQ124,three"], ",lines")
     with pytest.raises(DatasetError, match=r"labels\.csv: no usable row \(1 left out\)"):
@@ -123,27 +118,12 @@ def test_texts_in_other_scripts_are_counted_for_a_reader_that_has_a_class_for_th
     assert caplog.messages[-1] == "cn: 2 plates, 0 held out, 1 with signs that the reader does not know"
 
 
-class Teacher(OtherReader):
-    """Reads what the test tells it, and is only sure of Russia's first region."""
-
-    def __init__(self, texts: Sequence[str]) -> None:
-        self.texts = texts
-
-    def cut(self, frame: Frame, boxes: Boxes) -> NDArray[np.uint8]:
-        return np.zeros((len(boxes), 1, 1, 3), np.uint8)
-
-    def read(self, crops: NDArray[np.uint8]) -> list[str]:
-        return list(self.texts)
-
-    def regions(self, crops: NDArray[np.uint8]) -> list[tuple[str, float]]:
-        return [("br", 0.9)] + [("ro", 0.5)] * (len(crops) - 1)
-
-
 def test_a_text_on_which_two_readers_agree_becomes_the_label(reader: LocalReader, tmp_path: Path) -> None:
     rows = [f"a.png,60,{top},220,{top + 35}," for top in (40, 160)] + ["a.png,5,5,20,15,X999XX99"]
     folder = write_folder(tmp_path / "boxes", rows)
     frame = compose(240, 320, [Placed("A123BC77", 60, 40), Placed("K456MH99", 60, 160)])
     cv2.imwrite(str(folder / "images" / "a.png"), frame)
     plates = prepared(RUSSIA, folder, DataSet(), tmp_path / "out")
-    found = list(taught(frame, plates, reader, Teacher(["A123BC77", "K456MH98"])))
+    teacher = ToldReader(["A123BC77", "K456MH98"], [("br", 0.9), ("ro", 0.5)])  # it is only sure of one region
+    found = list(taught(frame, plates, reader, teacher))
     assert [(each.label.text, each.country) for each in found] == [("X999XX99", ""), ("A123BC77", "br")]

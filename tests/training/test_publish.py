@@ -8,7 +8,7 @@ import pytest
 
 from plate_nets.networks import checkpoint
 from plate_nets.networks.checkpoint import WEIGHTS, read_metadata, read_sums, sha256, weights_path
-from tests.commands import invoke
+from tests.commands import succeed
 from training.publish import main
 from training.recipe.load import load_recipe
 
@@ -20,15 +20,16 @@ def test_the_figures_of_a_run_follow_its_weights(tmp_path: Path, monkeypatch: py
     shutil.copyfile(weights_path("corners"), made)
     (tmp_path / "run" / "figures.json").write_text('{"ru_dev": {"near": 0.5}}')
     monkeypatch.setattr(checkpoint, "WEIGHTS", shipped)
-    done = invoke(main, made)
-    assert done.exit_code == 0, done.output
+    succeed(main, made)
     assert read_sums(shipped) == {"corners.safetensors": sha256(shipped / "corners.safetensors")}
     figures = shipped / "figures" / "corners.json"
     assert figures.read_text() == '{"ru_dev": {"near": 0.5}}'
 
-    assert invoke(main, shipped / "corners.safetensors").exit_code == 0 and figures.exists(), "still the same weights"
+    succeed(main, shipped / "corners.safetensors")
+    assert figures.exists(), "still the same weights"
     (tmp_path / "run" / "figures.json").unlink()
-    assert invoke(main, made).exit_code == 0 and not figures.exists()
+    succeed(main, made)
+    assert not figures.exists()
 
 
 @pytest.mark.parametrize("path", sorted((WEIGHTS / "figures").iterdir()), ids=lambda path: path.stem)

@@ -17,7 +17,7 @@ from plate_nets.networks.conversion.openvino_ir import build
 from plate_nets.networks.registry import NETWORKS
 from plate_nets.networks.runtimes.quantization import RANGES, quantize
 from plate_nets.networks.yolov5 import YOLOv5n
-from tests.commands import invoke
+from tests.commands import invoke, succeed
 from tests.frames import Placed, compose
 from training.quantize import main
 
@@ -36,9 +36,7 @@ def test_the_ranges_are_written_beside_the_weights(weights: Path, tmp_path: Path
     for index in range(3):
         cv2.imwrite(str(pictures / f"{index}.jpg"), compose(240, 320, [Placed("A123BC77", 40 + 20 * index, 60)]))
     before = read_weights(weights)
-    done = invoke(main, weights, "--pictures", pictures, "--count", "2")
-    assert done.exit_code == 0, done.output
-    assert "on 2 inputs in 2 photos" in done.output
+    assert "on 2 inputs in 2 photos" in succeed(main, weights, "--pictures", pictures, "--count", "2").output
 
     after = read_weights(weights)
     assert before.keys() == after.keys() and all((before[name] == after[name]).all() for name in before)
@@ -55,12 +53,9 @@ def test_the_inputs_of_the_reader_are_the_plates_of_the_photos(tmp_path: Path) -
     weights = tmp_path / "reader.safetensors"
     weights.write_bytes(weights_path(LPRNET.name).read_bytes())
     cv2.imwrite(str(tmp_path / "1.jpg"), compose(240, 320, [Placed("A123BC77", 40, 60)]))
-    named = ("--network", LPRNET.name)
-    done = invoke(main, weights, "--pictures", tmp_path, *named)
-    assert done.exit_code == 0, done.output
+    done = succeed(main, weights, "--pictures", tmp_path, "--network", LPRNET.name)
     assert "on 1 inputs in 1 photos" in done.output
-    metadata = read_metadata(weights)
-    ranges = json.loads(metadata[RANGES])
+    ranges = json.loads(read_metadata(weights)[RANGES])
     assert len(ranges) == 26 and all(low == 0 for low, _ in ranges.values())  # the output of ReLUs
     NETWORKS[LPRNET.name].load(main_scheme(), weights)
     quantize(build(lprnet, weights))

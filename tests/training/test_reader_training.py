@@ -3,11 +3,9 @@
 from dataclasses import replace
 from pathlib import Path
 
-import cv2
 import numpy as np
 import pytest
 import torch
-from typer.testing import CliRunner
 
 from plate_nets.common.errors import WeightsError
 from plate_nets.countries import load_scheme, main_scheme
@@ -19,6 +17,7 @@ from plate_nets.recognition.ctc import best_path, log_softmax
 from plate_nets.recognition.geometry import normalized
 from plate_nets.recognition.rectification import RectificationSettings, straighten
 from plate_nets.types import Reading
+from tests.real_plates import write_labels
 from training.reader.samples import Samples, source_shares
 from training.reader.state import Reader, ReaderState
 from training.reader.trainer import ReaderTrainer, ctc_loss, load_crops, save_reader
@@ -26,56 +25,42 @@ from training.real import RealPlate, cut_outs, readable
 from training.recipe.measure import worst
 from training.recipe.prepare import prepared
 from training.recipe.recipe import DataSet, Mixture, Schedule
-from training.synthesis.__main__ import app as synthesis_app
+from training.synthesis.test_set import write_test_set
 
 CPU = torch.device("cpu")
 RUSSIA = main_scheme()
-
-
-@pytest.fixture(scope="module")
-def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("plates")
-    result = CliRunner().invoke(synthesis_app, ["--test-set", str(folder), "--count", "12", "--seed", "5"])
-    assert result.exit_code == 0, result.output
-    return folder
-
-
-def trainer(out: Path, steps: int, state: ReaderState) -> ReaderTrainer:
-    samples = Samples(RUSSIA, [], [], batch=4, seed=7)
-    return ReaderTrainer(state, samples, {}, Schedule(steps=steps), out, device=CPU, workers=0)
+FRONT = np.array([[20, 20], [114, 20], [114, 44], [20, 44]], np.float32)
 
 
 def test_samples_are_a_function_of_the_step() -> None:
-    first, again = (Samples(RUSSIA, [], [], batch=4, seed=1)[17] for _ in range(2))
-    other = Samples(RUSSIA, [], [], batch=4, seed=1)[18]
+    first, again, other = (Samples(RUSSIA, [], [], batch=4, seed=1)[step] for step in (17, 17, 18))
     assert np.array_equal(first.crops, again.crops) and np.array_equal(first.targets, again.targets)
     assert not np.array_equal(first.crops, other.crops)
     assert first.crops.shape == (4, 3, 24, 94) and first.lengths.sum() == len(first.targets)
 
 
 def test_real_plates_and_empty_regions_are_among_the_samples() -> None:
-    corners = np.array([[20, 20], [114, 20], [114, 44], [20, 44]], np.float32)
-    plate = RealPlate(np.full((64, 134, 3), 120, np.uint8), corners, "A123BC77", exact=False)
+    plate = RealPlate(np.full((64, 134, 3), 120, np.uint8), FRONT, "A123BC77", exact=False)
     empty = np.zeros((48, 188, 3), np.uint8)
     batch = Samples(RUSSIA, [plate], [empty], batch=40, seed=0, mixture=Mixture(real=0.6, empty=0.4))[0]
     assert set(batch.lengths.tolist()) == {0, 8}
 
 
-def test_plates_of_other_countries_have_empty_texts(dataset: Path, tmp_path: Path) -> None:
-    foreign = [plate for _, plate in cut_outs(prepared(RUSSIA, dataset, DataSet(use="foreign"), tmp_path))]
+def test_plates_of_other_countries_have_empty_texts(tmp_path: Path) -> None:
+    assert list(write_test_set([RUSSIA], tmp_path / "plates", 12, 5))
+    examples = prepared(RUSSIA, tmp_path / "plates", DataSet(use="foreign"), tmp_path / "out")
+    foreign = [plate for _, plate in cut_outs(examples)]
     assert len(foreign) == 12
     mixture = Mixture(real=0, empty=0, foreign=0.5)
     batch = Samples(RUSSIA, [], [], batch=40, seed=0, mixture=mixture, foreign=foreign)[0]
-    assert 10 < list(batch.lengths).count(0) < 30
-    assert batch.crops.shape == (40, 3, 24, 94)
+    assert 10 < list(batch.lengths).count(0) < 30 and batch.crops.shape == (40, 3, 24, 94)
 
 
 def test_hard_plates_are_drawn_more_often() -> None:
-    front = np.array([[20, 20], [114, 20], [114, 44], [20, 44]], np.float32)
     ramp = np.tile(np.arange(134, dtype=np.uint8)[None, :, None] * 37, (64, 1, 3))
-    easy = RealPlate(ramp, front, "A123BC77", exact=True)
-    turned = RealPlate(ramp, front + np.array([[0, 0], [0, 9], [0, 9], [0, 0]], np.float32), "B123BC77", exact=True)
-    dim = RealPlate(np.full_like(ramp, 60), front, "C123BC77", exact=True)
+    easy = RealPlate(ramp, FRONT, "A123BC77", exact=True)
+    turned = RealPlate(ramp, FRONT + np.array([[0, 0], [0, 9], [0, 9], [0, 0]], np.float32), "B123BC77", exact=True)
+    dim = RealPlate(np.full_like(ramp, 60), FRONT, "C123BC77", exact=True)
     assert [plate.hard for plate in (easy, turned, dim)] == [False, True, True]
     samples = Samples(RUSSIA, [easy, turned, dim], [], batch=2, seed=0, mixture=Mixture(hard=2))
     assert samples.chances == pytest.approx([0.2, 0.6, 1.0])
@@ -86,10 +71,9 @@ def test_each_source_has_its_share_up_to_the_maximum() -> None:
     shares = source_shares({"a": 800, "b": 100, "c": 60, "d": 40}, 1 / 3)
     assert shares == pytest.approx({"a": 1 / 3, "b": 1 / 3, "c": 0.2, "d": 2 / 15})
     assert source_shares({"a": 9, "b": 1}, 0.3) == {"a": 0.5, "b": 0.5}, "two cannot both have less than half"
-    front = np.array([[0, 0], [188, 0], [188, 48], [0, 48]], np.float32)
-    plain = np.full((48, 188, 3), 90, np.uint8)
-    plates = [RealPlate(plain, front, f"A{number}BC77", exact=True, source="many") for number in range(120, 129)]
-    plates.append(RealPlate(plain, front, "A129BC77", exact=True, source="few"))
+    plain = np.full((64, 134, 3), 90, np.uint8)
+    plates = [RealPlate(plain, FRONT, f"A{number}BC77", exact=True, source="many") for number in range(120, 129)]
+    plates.append(RealPlate(plain, FRONT, "A129BC77", exact=True, source="few"))
     weighed = Samples(RUSSIA, plates, [], batch=1, seed=0, weights={"few": 9})
     assert weighed.chances[-2] == pytest.approx(0.5)
 
@@ -98,18 +82,15 @@ def test_schemes_are_drawn_by_their_weights() -> None:
     schemes, latin = [load_scheme(name) for name in ("brazil", "sweden")], load_scheme("latin")
     mixture = Mixture(real=0, empty=0)
     batch = Samples(latin, [], [], batch=60, seed=0, mixture=mixture, drawn=schemes, weights={"sweden": 0.1})[0]
-    assert (batch.lengths == 7).mean() > 0.8, "of Brazil; Sweden has six"
+    assert 0.8 < (batch.lengths == 7).mean() < 1, "of Brazil; Sweden has six"
+    assert batch.targets.max() < 36
 
 
 def test_short_plates_of_a_country_without_two_lines_are_cut_as_one(tmp_path: Path) -> None:
-    (tmp_path / "images").mkdir()
-    photo = np.random.default_rng(1).integers(0, 255, (80, 160, 3), np.uint8)
-    rows = ["file,xmin,ymin,xmax,ymax,text,x1,y1,x2,y2,x3,y3,x4,y4,country"]
-    for name, country in (("us.png", "us"), ("br.png", "br"), ("none.png", "")):
-        cv2.imwrite(str(tmp_path / "images" / name), photo)
-        rows.append(f"{name},30,15,130,63,ABC1234,30,15,130,15,130,63,30,63,{country}")
-    (tmp_path / "labels.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
-    latin = load_scheme("latin")
+    photo, latin = np.random.default_rng(1).integers(0, 255, (80, 160, 3), np.uint8), load_scheme("latin")
+    countries = {"us.png": "us", "br.png": "br", "none.png": ""}
+    rows = [f"{name},30,15,130,63,ABC1234,30,15,130,15,130,63,30,63,{code}" for name, code in countries.items()]
+    write_labels(tmp_path, dict.fromkeys(countries, photo), rows, ",x1,y1,x2,y2,x3,y3,x4,y4,country")
     examples = prepared(latin, tmp_path, DataSet(held_out=0), tmp_path / "out")
     plates = [plate for _, plate in cut_outs(examples)]
     assert [(plate.lines, plate.source) for plate in plates] == [(lines, tmp_path.name) for lines in (1, 2, 2)]
@@ -149,8 +130,7 @@ def test_the_worst_plates_are_read_wrong_or_unsure() -> None:
 
 
 def test_readability_counts_the_blanks_between_equal_neighbours() -> None:
-    assert readable("A777AA777")
-    assert not readable("7777777777")
+    assert readable("A777AA777") and not readable("7777777777")
     assert not readable("")
 
 
@@ -171,9 +151,7 @@ def test_a_training_starts_from_given_weights(tmp_path: Path) -> None:
     state = ReaderState(RUSSIA, CPU)
     state.start_from(tmp_path)
     for reader in (state.network, state.average):
-        assert all(
-            torch.equal(a, b) for a, b in zip(reader.state_dict().values(), given.state_dict().values(), strict=True)
-        )
+        torch.testing.assert_close(reader.state_dict(), given.state_dict(), rtol=0, atol=0)
     assert state.step == 0
     with pytest.raises(WeightsError, match="no such weights file"):
         state.start_from(tmp_path / "nowhere")
@@ -235,12 +213,6 @@ def test_a_reader_can_learn_without_changing_the_stn_that_others_use(tmp_path: P
     assert learnt and not state.network.stn_learns
     save_reader(state.network, tmp_path, {}, main_scheme())
     assert [path.name for path in tmp_path.glob("*.safetensors")] == ["lprnet.safetensors"]
-
-
-def test_plates_of_several_schemes_are_drawn() -> None:
-    schemes = [load_scheme(name) for name in ("brazil", "uzbekistan")]
-    batch = Samples(load_scheme("latin"), [], [], batch=40, seed=0, mixture=Mixture(real=0, empty=0), drawn=schemes)[0]
-    assert {7, 8} <= set(batch.lengths.tolist()) and batch.targets.max() < 36
 
 
 def test_plates_of_a_country_without_plates_of_one_line_are_drawn() -> None:

@@ -11,11 +11,19 @@ from plate_nets.common.errors import DatasetError
 from plate_nets.countries import load_schemes, main_scheme
 from plate_nets.evaluation.dataset import Label, load_dataset, read_photo
 from plate_nets.recognition.quads import lines_of
+from tests.commands import Result
 from training.synthesis.__main__ import app
 from training.synthesis.scene import render_scene
 from training.synthesis.test_set import write_test_set
 
 SMALL = (320, 180)
+
+
+def draw(*arguments: object) -> Result:
+    """`python -m training.synthesis`."""
+    return CliRunner().invoke(app, [*map(str, arguments)])
+
+
 RUSSIA = main_scheme()
 KINDS = {each.name for each in RUSSIA.formats}
 
@@ -78,33 +86,29 @@ def test_plates_of_other_countries_have_no_text() -> None:
 @pytest.mark.parametrize(("scheme", "kind"), [("russia", "taxi"), ("japan", "four digits")])
 def test_the_command_line_names_the_files_that_it_writes(scheme: str, kind: str, tmp_path: Path) -> None:
     sheet, folder = tmp_path / "sheet.png", tmp_path / "set"
-    arguments = ["--scheme", scheme, "--sheet", str(sheet), "--kind", kind, "--test-set", str(folder), "--count", "3"]
-    result = CliRunner().invoke(app, arguments)
+    result = draw("--scheme", scheme, "--sheet", sheet, "--kind", kind, "--test-set", folder, "--count", 3)
     assert result.exit_code == 0, result.output
-    assert cv2.imread(str(sheet)) is not None
-    assert len(list((folder / "images").iterdir())) == 3
-
-
-def _brightness(label: Label) -> float:
-    box = label.box
-    return float(np.median(read_photo(label.photo)[int(box.ymin) : int(box.ymax), int(box.xmin) : int(box.xmax)]))
+    assert cv2.imread(str(sheet)) is not None and len(list((folder / "images").iterdir())) == 3
 
 
 def test_a_test_set_may_have_several_countries_as_infrared_light_shows_them(tmp_path: Path) -> None:
-    arguments = ["--scheme", "finland,argentina", "--count", "8", "--seed", "1", "--test-set"]
-    for name, options in (("light", []), ("dark", ["--inverted"])):
-        assert CliRunner().invoke(app, [*arguments, str(tmp_path / name), *options]).exit_code == 0
+    def brightness(label: Label) -> float:
+        box = label.box
+        return float(np.median(read_photo(label.photo)[int(box.ymin) : int(box.ymax), int(box.xmin) : int(box.xmax)]))
+
+    several = ("--scheme", "finland,argentina", "--count", 8, "--seed", 1)
+    assert draw(*several, "--test-set", tmp_path / "light").exit_code == 0
+    assert draw(*several, "--test-set", tmp_path / "dark", "--inverted").exit_code == 0
     light, dark = (load_dataset(tmp_path / name).labels for name in ("light", "dark"))
     assert [each.text for each in light] == [each.text for each in dark]
     assert load_schemes("finland")[0].is_plate(light[0].text) and load_schemes("argentina")[0].is_plate(light[1].text)
-    plates, negatives = (np.mean([_brightness(each) for each in labels]) for labels in (light, dark))
+    plates, negatives = (np.mean([*map(brightness, labels)]) for labels in (light, dark))
     assert plates > negatives + 20
 
 
 def test_something_may_hide_the_first_sign_of_a_test_set(tmp_path: Path) -> None:
-    arguments = ["--scheme", "china", "--count", "4", "--test-set"]
-    for name, options in (("whole", []), ("hidden", ["--hidden"])):
-        assert CliRunner().invoke(app, [*arguments, str(tmp_path / name), *options]).exit_code == 0
+    assert draw("--scheme", "china", "--count", 4, "--test-set", tmp_path / "whole").exit_code == 0
+    assert draw("--scheme", "china", "--count", 4, "--test-set", tmp_path / "hidden", "--hidden").exit_code == 0
     for whole, hidden in zip(*(load_dataset(tmp_path / name).labels for name in ("whole", "hidden")), strict=True):
         assert whole.text == hidden.text
         differs = (read_photo(whole.photo) != read_photo(hidden.photo)).any(axis=(0, 2))
@@ -114,25 +118,23 @@ def test_something_may_hide_the_first_sign_of_a_test_set(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["--sheet", "no/such/folder/sheet.png"],
-        ["--sheet", "sheet.png", "--kind", "tractor"],
-        ["--sheet", "sheet.png", "--scheme", "none.toml"],
-        ["--sheet", "sheet.png", "--inverted"],
-        ["--sheet", "sheet.png", "--hidden"],
+        "no/such/folder/sheet.png",
+        "sheet.png --kind tractor",
+        "sheet.png --scheme none.toml",
+        "sheet.png --inverted",
+        "sheet.png --hidden",
     ],
 )
 def test_the_command_line_reports_an_error_in_one_line(
-    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    arguments: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    result = CliRunner().invoke(app, arguments)
-    assert result.exit_code == 1
-    assert result.stderr.startswith("error: ") and result.stderr.count("\n") == 1
+    result = draw("--sheet", *arguments.split())
+    assert result.exit_code == 1 and result.stderr.startswith("error: ") and result.stderr.count("\n") == 1
 
 
 def test_only_a_street_scene_has_plates_of_several_countries(tmp_path: Path) -> None:
-    scene, several = str(tmp_path / "scene.png"), ["--scheme", "germany,brazil"]
-    result = CliRunner().invoke(app, ["--scene", scene, "--plates", "2", "--reach", "12", *several])
-    assert result.exit_code == 0 and Path(scene).is_file()
-    result = CliRunner().invoke(app, ["--sheet", str(tmp_path / "sheet.png"), *several])
+    scene, several = tmp_path / "scene.png", ("--scheme", "germany,brazil")
+    assert draw("--scene", scene, "--plates", 2, "--reach", 12, *several).exit_code == 0 and scene.is_file()
+    result = draw("--sheet", tmp_path / "sheet.png", *several)
     assert result.exit_code == 1 and "only --scene and --test-set have plates of several countries" in result.stderr

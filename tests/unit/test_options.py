@@ -57,11 +57,8 @@ def commands_of_plates(group: click.Command) -> Iterator[tuple[str, str, list[st
 
 def commands_for_developers() -> Iterator[tuple[str, str, list[str]]]:
     """It reads the sources, because importing all of them takes a minute."""
-    modules = {
-        path: ast.parse(path.read_text(encoding="utf-8"))
-        for folder in FOLDERS
-        for path in sorted((ROOT / folder).rglob("*.py"))
-    }
+    paths = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))]
+    modules = {path: ast.parse(path.read_text(encoding="utf-8")) for path in paths}
     shared = {
         ast.unparse(node.targets[0]): node.value
         for module in modules.values()
@@ -80,9 +77,8 @@ def commands_for_developers() -> Iterator[tuple[str, str, list[str]]]:
 
 def sources() -> Iterator[tuple[str, str]]:
     """Each test file: its own text, and its text with that of the helpers it imports, which may start the command."""
-    texts = {
-        path: path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py") if path != Path(__file__)
-    }
+    paths = {*(ROOT / "tests").rglob("*.py")} - {Path(__file__)}
+    texts = {path: path.read_text(encoding="utf-8") for path in paths}
     modules = {".".join(path.relative_to(ROOT).with_suffix("").parts): text for path, text in texts.items()}
     for text in texts.values():
         helpers = (modules.get(name, "") for name in re.findall(r"^from (tests[.\w]*) import", text, re.M))

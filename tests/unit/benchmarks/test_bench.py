@@ -7,11 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 from rich.console import Console
-from typer.testing import CliRunner
 
-from benchmarks.__main__ import bench as command
+from benchmarks.__main__ import bench
 from benchmarks.callers.caller import InputKind, caller_factory
 from benchmarks.callers.pictures import drawn_picture
 from benchmarks.load import Load, Sample
@@ -63,8 +61,7 @@ def test_statistics_cover_only_the_run() -> None:
     before = by_model([stats("stn", 3, {1: 3}), stats("yolo", 5, {1: 5})])
     after = by_model([stats("stn", 7, {1: 4, 2: 2, 16: 1}), stats("yolo", 5, {1: 5}), stats("lprnet", 2, {4: 2})])
     found = difference(before, after)
-    assert set(found) == {"stn", "lprnet"}
-    assert found["stn"]["batches"] == {"1": 1, "2": 2, "16": 1}
+    assert set(found) == {"stn", "lprnet"} and found["stn"]["batches"] == {"1": 1, "2": 2, "16": 1}
     assert (found["stn"]["requests"], found["stn"]["executions"], found["stn"]["rows"]) == (4, 4, 21)
     assert (found["stn"]["queue_ms"], found["stn"]["infer_ms"], found["stn"]["output_ms"]) == (3.0, 3.0, 0.0)
 
@@ -188,8 +185,7 @@ def test_a_report_is_kept_as_it_grows_and_shown(tmp_path: Path) -> None:
     report.set("targets", [target_row("16 plates over 1", 2.5, 2.0, "p50")])
     report.set("stages", {"title": "One frame", "rows": [{"stage": "decode", "ms": 4.0, "how": "", "part": True}]})
     kept = json.loads(path.read_text(encoding="utf-8"))
-    assert kept["loads"][0]["frames"] == 2
-    assert kept["hardware"]["cores"] >= 1
+    assert kept["loads"][0]["frames"] == 2 and kept["hardware"]["cores"] >= 1
     assert {"numpy", "tritonclient", "python"} <= set(kept["versions"])
     shown = io.StringIO()
     console = Console(width=160, file=shown)
@@ -198,8 +194,7 @@ def test_a_report_is_kept_as_it_grows_and_shown(tmp_path: Path) -> None:
         assert all(len(row) == len(table.columns) for row in table.rows)
         assert table.markdown().count("\n") == len(table.rows) + 1
         assert list(csv.reader(io.StringIO(table.csv()))) == [list(table.columns), *map(list, table.rows)]
-    assert "16 plates over 1" in shown.getvalue()
-    assert "1x2" in shown.getvalue()
+    assert "16 plates over 1" in shown.getvalue() and "1x2" in shown.getvalue()
 
 
 PAGE = """before
@@ -231,10 +226,8 @@ def test_reports_go_into_csv_plots_and_a_page(tmp_path: Path) -> None:
     assert (result.exit_code, result.stderr) == (1, "no figures for: networks\n")
     text = page.read_text(encoding="utf-8")
     assert "| 16 plates over 1 | 2.5 | <= 2 | no | p50 |" in text
-    assert "| plate_recognition | http | 4 | 8 | 2 |" in text
-    assert " cores of " in text
-    assert "old" not in text
-    assert "kept" in text
+    assert "| plate_recognition | http | 4 | 8 | 2 |" in text and " cores of " in text
+    assert "old" not in text and "kept" in text
     assert {path.name for path in (tmp_path / "page").iterdir()} == {
         *("loads.csv", "loads.png", "loads_models.csv", "targets.csv"),
         *("variants.csv", "variants.png", "variants_models.csv"),
@@ -255,22 +248,14 @@ def test_a_report_contains_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLATES_CONTROL_KEY", "c" * 40)
     monkeypatch.setenv("PLATES_YOLO_THREADS", "2")
     values = Report({}).values
-    assert values["settings"]["PLATES_YOLO_THREADS"] == "2"
-    assert "c" * 40 not in json.dumps(values)
-
-
-def bench(*arguments: object) -> Any:
-    app = typer.Typer(rich_markup_mode=None)
-    app.command()(guarded(command))
-    return CliRunner().invoke(app, [*map(str, arguments)])
+    assert values["settings"]["PLATES_YOLO_THREADS"] == "2" and "c" * 40 not in json.dumps(values)
 
 
 @pytest.mark.parametrize("protocol", ["http", "grpc"])
 def test_a_missing_server_is_reported_in_one_line(tmp_path: Path, protocol: str) -> None:
-    result = bench("--url", f"{protocol}://127.0.0.1:9", "--json", tmp_path / "a.json")
-    assert result.exit_code == 2
+    result = invoke(guarded(bench), "--url", f"{protocol}://127.0.0.1:9", "--json", tmp_path / "a.json")
+    assert (result.exit_code, len(result.stderr.splitlines())) == (2, 1)
     assert result.stderr.startswith("plates: 127.0.0.1:9: ")
-    assert len(result.stderr.splitlines()) == 1
     assert "127.0.0.1:9" in json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))["error"]
 
 
@@ -287,7 +272,5 @@ def test_a_missing_server_is_reported_in_one_line(tmp_path: Path, protocol: str)
 def test_wrong_usage_is_named(arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("empty").mkdir()
-    result = bench(*arguments)
-    assert result.exit_code == 2
-    assert said in result.stderr
-    assert len(result.stderr.splitlines()) == 1
+    result = invoke(guarded(bench), *arguments)
+    assert (result.exit_code, len(result.stderr.splitlines())) == (2, 1) and said in result.stderr

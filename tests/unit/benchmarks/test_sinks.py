@@ -3,13 +3,11 @@
 import json
 
 from benchmarks.sinks import main
-from tests.commands import invoke
+from tests.commands import succeed
 
 
 def test_each_sink_is_measured_and_all_at_once() -> None:
-    answer = invoke(main, "--events", 20)
-    assert answer.exit_code == 0, answer.output
-    alone, *each, together = map(json.loads, answer.stdout.splitlines())
+    alone, *each, together = map(json.loads, succeed(main, "--events", 20).stdout.splitlines())
     names = ["jsonl", "csv", "sqlite", "parquet", "webhook", "mqtt"]
     assert alone["sinks"] == "outbox alone" and [line["sinks"] for line in each] == names
     assert together["sinks"] == " ".join(names)

@@ -52,8 +52,7 @@ def test_a_failed_turn_is_counted_and_reported_and_the_next_one_runs() -> None:
     )
     thread.start()
     thread.join(60)
-    assert not thread.is_alive()
-    assert (thread.failures, thread.faults, thread.error) == (2, 1, None)
+    assert not thread.is_alive() and (thread.failures, thread.faults, thread.error) == (2, 1, None)
     assert told == ["an internal error (KeyError); the log has its traceback", "well", "last"]
 
 
@@ -78,10 +77,8 @@ def test_every_long_lived_thread_is_a_lasting_thread() -> None:
     """
     others = {"web/video_api.py", "web/server.py", "batch/engines.py"}
     package = ROOT / "plate_nets"
-    found = {
-        str(path.relative_to(package)) for path in package.rglob("*.py") if "threading.Thread(" in path.read_text()
-    }
-    assert found - {"threads.py"} <= others
+    found = (path for path in package.rglob("*.py") if "threading.Thread(" in path.read_text())
+    assert {str(path.relative_to(package)) for path in found} - {"threads.py"} <= others
 
 
 def answer(url: str) -> httpx.Response:

@@ -8,7 +8,6 @@ import pytest
 
 from plate_nets.contract import reader_of
 from plate_nets.countries import load_scheme
-from plate_nets.recognition.health import known_picture
 from tests.paths import ROOT
 from tests.schemes import SHIPPED
 from training.recipe.load import load_recipe
@@ -18,19 +17,6 @@ from training.synthesis import synthesize
 DOCUMENT = (ROOT / "docs" / "how-to" / "countries.md").read_text(encoding="utf-8")
 SCRIPT = (ROOT / "docs" / "tutorials" / "first-script.md").read_text(encoding="utf-8")
 TUTORIAL = (ROOT / "docs" / "tutorials" / "first-country.md").read_text(encoding="utf-8")
-
-
-def test_the_python_of_the_document_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The in-process block runs as it is. Of the one that needs a server, the imports are checked."""
-    monkeypatch.chdir(tmp_path)
-    Path("car.jpg").write_bytes(known_picture().image)
-    asks, reads = re.findall(r"```python\n(.*?)```", DOCUMENT, re.S)
-    exec(asks.partition("with ")[0], {})
-    exec(reads, {})
-    printed = capsys.readouterr().out
-    assert all(repr(text) in printed for text in known_picture().texts)
 
 
 def test_the_country_of_the_tutorial_is_read_by_the_latin_reader(tmp_path: Path) -> None:

@@ -20,17 +20,10 @@ def scheme(pattern: str = "A", signs: str = f'A = "{LETTERS}"', more: str = "", 
 
 ALTERNATIVES = "|".join(["A", "AA", "AAA", "AAAA"] * 25)
 OVERLAPPING = "\n".join(f'"{chr(0x100 + n)}" = "{LETTERS[:n]}{LETTERS[n + 1 :]}"' for n in range(36))
+STATES = ["".join(chr(0x100 + (n * k + k * k) % 36) for k in range(1, 18)) for n in range(36)]
 HOSTILE = {
     "product": (scheme(" ".join([ALTERNATIVES] * 3)), "formats: expected at most 1000 patterns"),
-    "states": (
-        scheme(
-            "|".join(
-                "".join(chr(0x100 + (n * k + k * k) % 36) for k in range(1, 18)) for n in range(36) for _ in range(25)
-            ),
-            OVERLAPPING,
-        ),
-        "formats: expected fewer patterns",
-    ),
+    "states": (scheme("|".join(STATES * 25), OVERLAPPING), "formats: expected fewer patterns"),
     "codes": (
         scheme("AAAAAAAAAA") + '[synthesis.codes.AAAAAAAAAA]\nissued = ["A"]\n',
         "AAAAAAAAAA: expected a pattern of at most 100000 texts",

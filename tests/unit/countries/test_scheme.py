@@ -98,8 +98,7 @@ def test_another_country(tmp_path: Path) -> None:
     assert scheme.classes == 29 and scheme.sha256 != RUSSIA.sha256
     assert [each.name for each in scheme.formats_of("DG0000")] == ["car"]
     assert [each.name for each in scheme.formats_of("1234ZWF")] == ["lorry"]
-    assert not scheme.is_plate("A123HK77")
-    assert scheme.synthesis.shares == {"car": 0.5, "lorry": 0.5}
+    assert not scheme.is_plate("A123HK77") and scheme.synthesis.shares == {"car": 0.5, "lorry": 0.5}
 
 
 def test_a_relative_scheme_file_is_relative_to_the_folder(tmp_path: Path) -> None:
@@ -121,6 +120,7 @@ def test_a_relative_scheme_file_is_relative_to_the_folder(tmp_path: Path) -> Non
         ('name = "lorry"', 'name = "car"', "formats: expected every name once, got 'car' twice"),
         ('name = "lorry"\n', "", "formats[2].name: expected a text, got none"),
         ('name = "lorry"', 'name = "lorry"\ncolour = "red"', "formats[2].colour: expected one of design, name, "),
+        ('name = "lorry"', 'name = "lorry"\ndesign = 5', "formats[2].design: expected a text, got 5"),
         ("lines = 1", "lines = 3", "lines: expected 1 or 2, got 3"),
         ("lines = 1", "lines = true", "lines: expected 1 or 2, got True"),
         ('"9999 LLL"', '"9999 / LLL"', "formats[2].pattern: expected at most 1 line, as in the key lines, got"),
@@ -145,8 +145,7 @@ def test_an_invalid_file_is_refused_in_one_line(old: str, new: str, says: str, t
     with pytest.raises(SchemeError) as caught:
         load_scheme(str(path))
     message = str(caught.value)
-    assert message.startswith(f"{path}: ") and "\n" not in message
-    assert says in message
+    assert message.startswith(f"{path}: ") and "\n" not in message and says in message
 
 
 @pytest.mark.parametrize(

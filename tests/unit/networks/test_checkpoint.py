@@ -15,13 +15,14 @@ from torch import nn
 from plate_nets.common.errors import WeightsError
 from plate_nets.countries import load_scheme, main_scheme
 from plate_nets.networks.checkpoint import (
+    WEIGHTS,
     check_scheme,
     load_weights,
     read_metadata,
+    read_sums,
     read_weights,
     save_weights,
     sha256,
-    weights_path,
 )
 from plate_nets.networks.lprnet import LPRNet
 from plate_nets.networks.stn import STN
@@ -40,25 +41,15 @@ def test_round_trip(tmp_path: Path) -> None:
 
 
 def test_missing_file(tmp_path: Path) -> None:
-    with pytest.raises(WeightsError, match=r"none\.safetensors: no such"):
-        load_weights(STN(), tmp_path / "none.safetensors")
+    refused(tmp_path / "none.safetensors", r"none\.safetensors: no such")
 
 
 def test_truncated_file(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:1000])
-    with pytest.raises(WeightsError, match="SHA-256"):
+    with pytest.raises(WeightsError, match=r"SHA-256 is .* the file is damaged or was replaced"):
         load_weights(STN(), path)
     path.with_name("SHA256SUMS").unlink()
     with pytest.raises(WeightsError, match=r"stn\.safetensors: not a readable safetensors file"):
-        load_weights(STN(), path)
-
-
-def test_a_replaced_weights_file_is_refused(path: Path) -> None:
-    sums = path.with_name("SHA256SUMS").read_text()
-    torch.manual_seed(99)
-    save_weights(STN(), path, {"other": "yes"})
-    path.with_name("SHA256SUMS").write_text(sums)
-    with pytest.raises(WeightsError, match="damaged or was replaced"):
         load_weights(STN(), path)
 
 
@@ -69,11 +60,7 @@ def test_weights_of_another_network(path: Path, network: nn.Module) -> None:
 
 
 def test_shipped_weights_match_their_sums() -> None:
-    folder = weights_path("stn").parent
-    lines = (folder / "SHA256SUMS").read_text(encoding="utf-8").splitlines()
-    listed = {name: digest for digest, name in map(str.split, lines)}
-    shipped = {path.name: sha256(path) for path in folder.glob("*.safetensors")}
-    assert shipped == listed
+    assert {path.name: sha256(path) for path in WEIGHTS.glob("*.safetensors")} == read_sums(WEIGHTS)
 
 
 @pytest.fixture
@@ -81,14 +68,6 @@ def path(tmp_path: Path) -> Path:
     """The weights of an STN."""
     path = tmp_path / "stn.safetensors"
     save_weights(STN(), path, {"seed": "1"})
-    return path
-
-
-def declared(path: Path, header: bytes, size: int) -> Path:
-    """A file with this safetensors header and size, which takes no space on disk."""
-    with path.open("wb") as file:
-        file.write(len(header).to_bytes(8, "little") + header)
-        file.truncate(8 + len(header) + size)
     return path
 
 
@@ -107,7 +86,10 @@ def refused(path: Path, said: str) -> None:
 
 def test_huge_weights_are_refused_before_they_are_read(tmp_path: Path) -> None:
     header = b'{"weight":{"dtype":"F32","shape":[500000000],"data_offsets":[0,2000000000]}}'
-    path = declared(tmp_path / "huge.safetensors", header, 2_000_000_000)
+    path = tmp_path / "huge.safetensors"
+    with path.open("wb") as file:
+        file.write(len(header).to_bytes(8, "little") + header)
+        file.truncate(8 + len(header) + 2_000_000_000)  # it takes no space on disk
     in_little_memory(refused, path, "huge.safetensors: expected a file of at most 268435456 bytes")
 
 
@@ -132,10 +114,7 @@ def test_a_file_that_is_not_safetensors_is_refused(tmp_path: Path, content: byte
         ({"weight": np.full((2, 2), np.nan, np.float32)}, "weight: expected finite numbers, got NaN or infinity$"),
         ({"weight": np.ones((3, 2), np.float32)}, r"weight has shape \(3, 2\), expected \(2, 2\)"),
         ({"bias": np.array([1, np.inf], np.float32)}, "bias: expected finite numbers, got NaN or infinity$"),
-        (
-            {"weight": np.ones((2, 2), np.int8)},
-            r"not weights of Linear: weight has dtype torch.int8, expected torch.float32$",
-        ),
+        ({"weight": np.ones((2, 2), np.int8)}, "of Linear: weight has dtype torch.int8, expected torch.float32$"),
         ({"\x1b[2J\n" * 100: np.ones(1, np.float32)}, r"1 tensors are unknown, first '\\x1b\[2J\\n"),
     ],
 )
@@ -175,9 +154,7 @@ def test_weights_carry_their_scheme(tmp_path: Path) -> None:
 def test_weights_of_another_scheme_are_refused(tmp_path: Path) -> None:
     path, scheme = tmp_path / "stn.safetensors", make_testland(tmp_path)
     save_weights(STN(), path, {}, scheme)
-    with pytest.raises(
-        WeightsError, match=r"stn\.safetensors: weights of another scheme: scheme: expected russia, got tes"
-    ):
+    with pytest.raises(WeightsError, match=r"stn\.safe.*: weights of another scheme: scheme: expected russia, got tes"):
         load_weights(STN(), path, main_scheme())
     other = TESTLAND.replace("0123456789AC", "1023456789AC")  # same symbols, other order
     write_testland(tmp_path, other)
@@ -186,8 +163,3 @@ def test_weights_of_another_scheme_are_refused(tmp_path: Path) -> None:
     save_weights(STN(), path, {})
     with pytest.raises(WeightsError, match="scheme: expected testland, got none"):
         load_weights(STN(), path, scheme)
-
-
-@pytest.mark.parametrize("name", ["stn", "lprnet"])
-def test_the_shipped_reader_has_the_default_scheme(name: str) -> None:
-    check_scheme(weights_path(name), main_scheme())

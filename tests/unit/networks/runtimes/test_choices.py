@@ -1,7 +1,6 @@
 """The choices of a precision that processes share through a file."""
 
 import os
-import resource
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,6 +10,7 @@ import pytest
 
 from plate_nets.networks.runtimes import choices
 from plate_nets.networks.runtimes.choices import CHOICES_VARIABLE, Choice, choices_file, remembered
+from tests.disk import small_files
 
 BFLOAT16, INT8 = Choice("bfloat16", "twice as fast"), Choice("int8", "three times as fast")
 
@@ -30,16 +30,14 @@ def network(tmp_path: Path) -> Path:
 @pytest.fixture
 def choose(tmp_path: Path, network: Path) -> Callable[..., Choice]:
     """Choose with a file of this test, where ``measured`` is what would be measured."""
-    return lambda measured, path=network: remembered(
-        path, lambda: measured, {CHOICES_VARIABLE: str(tmp_path / "choices")}
-    )
+    environ = {CHOICES_VARIABLE: str(tmp_path / "choices")}
+    return lambda measured, path=network: remembered(path, lambda: measured, environ)
 
 
 def test_a_network_is_measured_once_on_a_processor(
     choose: Callable[..., Choice], network: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert choose(BFLOAT16) == BFLOAT16
-    assert choose(INT8) == again(BFLOAT16)
+    assert choose(BFLOAT16) == BFLOAT16 and choose(INT8) == again(BFLOAT16)
 
     other = tmp_path / "2" / "model.xml"
     other.parent.mkdir()
@@ -47,8 +45,7 @@ def test_a_network_is_measured_once_on_a_processor(
         other.with_suffix(suffix).write_bytes(network.with_suffix(suffix).read_bytes())
     assert choose(INT8, other) == again(BFLOAT16)  # the same weights in another folder
     other.with_suffix(".bin").write_bytes(b"others")
-    assert choose(INT8, other) == INT8
-    assert choose(INT8) == again(BFLOAT16)
+    assert choose(INT8, other) == INT8 and choose(INT8) == again(BFLOAT16)
 
     monkeypatch.setattr(choices, "_processor", lambda: b"another one")
     assert choose(INT8) == INT8
@@ -59,8 +56,7 @@ def test_a_spoilt_line_is_measured_again(choose: Callable[..., Choice], tmp_path
     choose(BFLOAT16)
     file = tmp_path / "choices"
     file.write_text(f"\xff\n{file.read_text().split()[0]}{rest}\n", encoding="latin-1")
-    assert choose(INT8) == INT8
-    assert choose(BFLOAT16) == again(INT8)
+    assert choose(INT8) == INT8 and choose(BFLOAT16) == again(INT8)
 
 
 @pytest.mark.parametrize("file", [os.devnull, "/none/choices"])
@@ -70,12 +66,8 @@ def test_without_the_file_each_process_measures(network: Path, file: str) -> Non
 
 
 def test_a_full_disk_loses_no_choice(choose: Callable[..., Choice]) -> None:
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
-    try:
+    with small_files(0):
         assert choose(BFLOAT16) == BFLOAT16
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert choose(INT8) == INT8
 
 
@@ -102,8 +94,7 @@ def measure():
 print(remembered(Path({str(network)!r}), measure).why)
 """
     environ = {**os.environ, CHOICES_VARIABLE: str(tmp_path / "choices")}
-    running = [
-        subprocess.Popen([sys.executable, "-c", code], env=environ, stdout=subprocess.PIPE, text=True) for _ in range(3)
-    ]
+    command = [sys.executable, "-c", code]
+    running = [subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, text=True) for _ in range(3)]
     said = sorted((each.communicate()[0].strip() for each in running), key=len)
     assert said[1:] == [f"as chosen before: {said[0]}"] * 2
