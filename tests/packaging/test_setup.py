@@ -29,18 +29,27 @@ def programs(tmp_path: Path) -> Path:
 ARM = "[ $1 = -s ] && echo Linux || echo aarch64"
 
 
+SET_UP = "tools/environment.sh embedded"
+PYTHONS = ("python3.14", "python3.13", "python3.12", "python3.11", "python3")
+
+
 @pytest.mark.parametrize(
-    ("name", "script", "packages", "fault"),
+    ("answers", "command", "fault"),
     [
-        ("uname", ARM, "all", "error: this is Linux aarch64; "),
-        ("df", "echo / 9 9 900000 9% /", "embedded", " has 0 GB free, the environment needs 2 GB"),
+        ({"uname": ARM}, "tools/environment.sh all", "error: this is Linux aarch64; "),
+        ({"df": "echo / 9 9 900000 9% /"}, SET_UP, " has 0 GB free, the environment needs 2 GB"),
+        ({}, f"PYTHON=/bin/false {SET_UP}", "error: PYTHON=/bin/false is not a Python 3.11 or newer that runs\n"),
+        ({}, f"PYTHON=/none/python {SET_UP}", "error: PYTHON=/none/python is not a Python 3.11 or newer that runs\n"),
+        (dict.fromkeys(PYTHONS, "exit 1"), f"unset PYTHON; {SET_UP}", "error: no Python 3.11 or newer found"),
     ],
+    ids=["machine", "disk", "PYTHON fails", "PYTHON is missing", "no Python"],
 )
-def test_wrong_machine_is_named_in_one_line(
-    name: str, script: str, packages: str, fault: str, checkout: Path, programs: Path
+def test_what_hinders_the_set_up_is_named_in_one_line(
+    answers: dict[str, str], command: str, fault: str, checkout: Path, programs: Path
 ) -> None:
-    program(programs / name, script)
-    result = shell(f'PATH="{programs}:$PATH" tools/environment.sh {packages}', cwd=checkout)
+    for name, script in answers.items():
+        program(programs / name, script)
+    result = shell(f'PATH="{programs}:$PATH"; {command}', cwd=checkout)
     assert result.returncode == 1 and fault in result.stderr and result.stderr.count("\n") == 1
     assert not (checkout / ".venv").exists()
 
@@ -75,21 +84,6 @@ def test_where_no_server_can_be_had_the_demo_reads_in_process(
     assert (checkout / ".venv" / "local").read_text().startswith(why)
     recipe = shell("make --dry-run demo").stdout
     assert "how=--local" in recipe and "in one process (--local): $(cat .venv/local)" in recipe
-
-
-@pytest.mark.parametrize("python", ["/bin/false", "/nowhere/python"])
-def test_unusable_python_is_named_in_one_line(python: str, checkout: Path) -> None:
-    result = shell("tools/environment.sh embedded", cwd=checkout, environment={"PYTHON": python})
-    assert result.returncode == 1
-    assert result.stderr == f"error: PYTHON={python} is not a Python 3.11 or newer that runs\n"
-
-
-def test_missing_python_is_named_in_one_line(checkout: Path, programs: Path) -> None:
-    for name in ("python3.14", "python3.13", "python3.12", "python3.11", "python3"):
-        program(programs / name, "exit 1")
-    result = shell(f'unset PYTHON; PATH="{programs}:$PATH" tools/environment.sh embedded', cwd=checkout)
-    assert result.returncode == 1
-    assert result.stderr.startswith("error: no Python 3.11 or newer found") and result.stderr.count("\n") == 1
 
 
 def test_missing_git_is_named_in_one_line(checkout: Path, programs: Path) -> None:

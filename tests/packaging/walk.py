@@ -18,6 +18,7 @@ from collections.abc import Callable
 from contextlib import ExitStack, chdir, suppress
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -154,7 +155,7 @@ class Walk:
         self.folder = folder
         self._stack = stack
         self._printed = ""
-        self._environment = {
+        environment = {
             **inherited(),
             **VARIABLES,
             "PYTHONPATH": str(folder),
@@ -163,6 +164,7 @@ class Walk:
             "MQTT_PASSWORD": "s%40crt",
             "WEBHOOK_SECRET": SECRET,
         }
+        self._beside: dict[str, Any] = {"cwd": folder, "env": environment, "stdin": subprocess.DEVNULL, "text": True}
 
     def fit(self, code: str) -> str:
         """Replace names on the page by those of this machine."""
@@ -202,30 +204,14 @@ class Walk:
         self._run(["bash", "-euo", "pipefail", "-c", self.fit(line)])
 
     def _run(self, command: list[str]) -> None:
-        result = subprocess.run(
-            command,
-            cwd=self.folder,
-            env=self._environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=SECONDS,
-        )
+        result = subprocess.run(command, **self._beside, capture_output=True, timeout=SECONDS)
         self._printed += result.stdout + result.stderr
         assert result.returncode == 0, f"{command[-1]}\n{result.stdout}{result.stderr}"
 
     def _run_until_sign(self, command: list[str]) -> None:
         """Run it until it does its work. A server keeps running until the page's end."""
-        process = subprocess.Popen(
-            command,
-            cwd=self.folder,
-            env=self._environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
+        output: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        process = subprocess.Popen(command, **self._beside, **output, start_new_session=True)
         watchdog = threading.Timer(SECONDS, os.killpg, (process.pid, signal.SIGKILL))
         watchdog.start()
         assert process.stdout is not None

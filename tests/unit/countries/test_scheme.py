@@ -120,7 +120,7 @@ def test_a_relative_scheme_file_is_relative_to_the_folder(tmp_path: Path) -> Non
         ('name = "lorry"', 'name = "car"', "formats: expected every name once, got 'car' twice"),
         ('name = "lorry"\n', "", "formats[2].name: expected a text, got none"),
         ('name = "lorry"', 'name = "lorry"\ncolour = "red"', "formats[2].colour: expected one of design, name, "),
-        ('name = "lorry"', 'name = "lorry"\ndesign = 5', "formats[2].design: expected a text, got 5"),
+        ('name = "lorry"', 'name = "lorry"\ndesign = 5', "formats[2].design: expected a name, got 5"),
         ("lines = 1", "lines = 3", "lines: expected 1 or 2, got 3"),
         ("lines = 1", "lines = true", "lines: expected 1 or 2, got True"),
         ('"9999 LLL"', '"9999 / LLL"', "formats[2].pattern: expected at most 1 line, as in the key lines, got"),
