@@ -182,6 +182,7 @@ def test_designs_are_drawn_by_their_shares_and_looks_change_colours() -> None:
 def test_texts_cover_symbols_kinds_and_hard_regions() -> None:
     rng = np.random.default_rng(2)
     drawn = [texts.sample_text(RUSSIA, rng) for _ in range(4000)]
+    assert all(kind in {each.name for each in RUSSIA.formats_of(text)} for kind, text in drawn)
     assert set("".join(text for _, text in drawn)) == set(RUSSIA.alphabet)
     shares = {kind: sum(k == kind for k, _ in drawn) / len(drawn) for kind in KINDS}
     for kind, share in RUSSIA.synthesis.shares.items():
