@@ -88,7 +88,8 @@ def test_a_repository_may_be_of_another_scheme(tmp_path: Path) -> None:
     repository = copy(tmp_path)
     assert scheme_of(repository) == main_scheme()
     scheme = for_testland(repository)
-    assert scheme_of(repository) == scheme and check_configs(repository) == []
+    assert scheme_of(repository) == scheme
+    assert check_configs(repository) == []
     shutil.copy(REPOSITORY / "lprnet" / "config.pbtxt", repository / "lprnet")
     (fault,) = check_configs(repository)
     assert fault.endswith("lprnet/config.pbtxt: output output__0: dims: expected (29, 18), got (23, 18)")

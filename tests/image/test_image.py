@@ -74,8 +74,10 @@ def test_the_container_has_only_the_privileges_that_it_needs(container: Containe
         with open(f"/proc/{member}/status", encoding="ascii") as file:  # noqa: PTH123
             status = dict(line.rstrip().split(":\t", 1) for line in file if ":\t" in line)
         assert set(status["Uid"].split()) == {"1000"}
-        assert int(status["CapEff"], 16) == int(status["CapBnd"], 16) == 0 and status["NoNewPrivs"] == "1"
-    assert container.run("touch", "/opt/plates/file").returncode != 0 and warnings(container) == []
+        assert int(status["CapEff"], 16) == int(status["CapBnd"], 16) == 0
+        assert status["NoNewPrivs"] == "1"
+    assert container.run("touch", "/opt/plates/file").returncode != 0
+    assert warnings(container) == []
 
 
 def test_its_own_health_check_passes(image: str, container: Container) -> None:
@@ -102,7 +104,8 @@ def test_no_accepted_request_is_lost_by_a_stop(image: str, capsys: pytest.Captur
             told = time.monotonic()
             engine("stop", "--time", str(GRACE), container.name)
             took = time.monotonic() - told
-        assert container.inspect("{{.State.ExitCode}}") == "0" and not load.wrong
+        assert container.inspect("{{.State.ExitCode}}") == "0"
+        assert not load.wrong
         (drained,) = container.events("drained")
         assert drained["unfinished"] == []
         ended = datetime.fromisoformat(drained["time"]).timestamp() - time.time() + time.monotonic()
@@ -116,7 +119,9 @@ def test_too_little_shared_memory_is_named_at_the_start_and_by_its_own_code(imag
     with Container(image, options=("--shm-size", "64m")) as container:
         (warning,) = warnings(container)
         assert "/dev/shm has 64 MB, expected 1024 or more" in warning
-        assert "PLATES_SHARED_MEMORY" in warning and "--shm-size 1g" in warning and reads(container)
+        assert "PLATES_SHARED_MEMORY" in warning
+        assert "--shm-size 1g" in warning
+        assert reads(container)
         for protocol in ("http", "grpc"):
             with PlateClient(container.served().url(protocol), protocol, timeout=60, retries=0) as client:
                 with pytest.raises(SharedMemoryFull, match="shared memory"):
@@ -137,7 +142,8 @@ def test_frames_are_refused_while_others_fill_the_shared_memory(image: str) -> N
             client.read(LARGER)
         container.run("rm", "/dev/shm/filled")
         container.wait_until_healthy()
-        assert reads(container) and len(warnings(container)) == 1
+        assert reads(container)
+        assert len(warnings(container)) == 1
 
 
 @pytest.mark.parametrize(
@@ -194,7 +200,8 @@ def test_models_from_a_volume_that_is_read_only(image: str) -> None:
     engine("run", "--rm", "--user", "0", "--volume", f"{volume}:{models}", image, "true")  # this fills it
     container = Container(image, options=(*ENOUGH_MEMORY, "--volume", f"{volume}:{models}:ro"))
     try:
-        assert warnings(container) == [] and reads(container)
+        assert warnings(container) == []
+        assert reads(container)
         swapped = container.run("plates", "swap", "--list", "lprnet", "--url", "127.0.0.1:8000")
         assert swapped.returncode == 0, swapped.stderr
     finally:

@@ -44,7 +44,8 @@ def test_an_image_settings_and_models_of_your_own_are_used() -> None:
     digest = f"sha256:{'0' * 64}"
     own = ["models.claim=mine", "models.accessMode=ReadOnlyMany", "env.PLATES_CORES=2"]
     found = rendered(f"image.digest={digest}", "image.repository=registry.example/plates", *own)
-    assert faults(found) == [] and container(found)["image"] == f"registry.example/plates@{digest}"
+    assert faults(found) == []
+    assert container(found)["image"] == f"registry.example/plates@{digest}"
     variables = {each["name"]: each["value"] for each in container(found)["env"]}
     assert variables == {"PLATES_CORES": "2", "PLATES_MODEL_REPOSITORY": "/models"}
     assert pod(found)["volumes"][-1]["persistentVolumeClaim"] == {"claimName": "mine", "readOnly": True}
@@ -70,7 +71,8 @@ def test_one_server_with_a_claim_of_one_node_stops_before_the_next_starts() -> N
 )
 def test_values_that_cannot_work_are_refused(values: list[str], says: str) -> None:
     result = template(*values, check=False)
-    assert result.returncode == 1 and says in result.stderr
+    assert result.returncode == 1
+    assert says in result.stderr
 
 
 def test_the_version_is_the_package_s() -> None:

@@ -292,7 +292,8 @@ def test_no_engine_is_named_in_one_line(tmp_path: Path) -> None:
         program(tmp_path / name, script)
     result = shell(f'PATH="{tmp_path}:$PATH" tools/engine.sh true', environment={"ENGINE": ""})
     assert result.returncode == 1
-    assert result.stderr.startswith("error: neither docker nor podman answers") and result.stderr.count("\n") == 1
+    assert result.stderr.startswith("error: neither docker nor podman answers")
+    assert result.stderr.count("\n") == 1
 
 
 def test_the_list_of_packages_is_that_of_the_image() -> None:

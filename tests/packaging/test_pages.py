@@ -40,14 +40,16 @@ def test_every_code_block_is_run_or_gives_a_reason(page: Page) -> None:
 
 def test_the_extras_that_pages_install_exist() -> None:
     named = {words for page in PAGES for words in re.findall(r"plate-nets\[([\w,]+)\]", page.text)}
-    assert named and {*",".join(named).split(",")} <= PROJECT["optional-dependencies"].keys()
+    assert named
+    assert {*",".join(named).split(",")} <= PROJECT["optional-dependencies"].keys()
 
 
 def test_the_output_shown_is_what_the_demo_prints(demo: str) -> None:
     """The plates and texts are the same; times and last digits may differ."""
     shown = next(block.code for block in README.blocks if block.mark == OUTPUT)
     texts = [re.findall(r"^(\S+: .*?)  confidence", output, re.MULTILINE) for output in (shown, demo)]
-    assert texts[0] and texts[0] == texts[1]
+    assert texts[0]
+    assert texts[0] == texts[1]
 
 
 def test_a_second_run_installs_and_converts_nothing(demo: str) -> None:

@@ -50,7 +50,9 @@ def test_what_hinders_the_set_up_is_named_in_one_line(
     for name, script in answers.items():
         program(programs / name, script)
     result = shell(f'PATH="{programs}:$PATH"; {command}', cwd=checkout)
-    assert result.returncode == 1 and fault in result.stderr and result.stderr.count("\n") == 1
+    assert result.returncode == 1
+    assert fault in result.stderr
+    assert result.stderr.count("\n") == 1
     assert not (checkout / ".venv").exists()
 
 
@@ -90,7 +92,8 @@ def test_missing_git_is_named_in_one_line(checkout: Path, programs: Path) -> Non
     for name in ("bash", "dirname", "uname", "env"):
         (programs / name).symlink_to(str(shutil.which(name)))
     result = shell(f'PATH="{programs}"; tools/environment.sh embedded', cwd=checkout)
-    assert result.returncode == 1 and result.stderr == "error: git is not installed\n"
+    assert result.returncode == 1
+    assert result.stderr == "error: git is not installed\n"
 
 
 def test_make_lets_python_keep_compiled_files() -> None:

@@ -158,7 +158,8 @@ def test_embedded_reads_a_picture_and_writes_nothing_into_the_package(embedded: 
     before = embedded.package()
     result = embedded.run("plates read car.jpg --save-annotated out")
     assert re.findall(r"car\.jpg: (\S+)  confidence", result.stdout) == list(known_picture().texts)
-    assert (embedded.folder / "out" / "car_plates.jpg").is_file() and embedded.package() == before
+    assert (embedded.folder / "out" / "car_plates.jpg").is_file()
+    assert embedded.package() == before
 
 
 def test_three_lines_of_code_read_a_picture_in_process(embedded: Installation) -> None:
@@ -220,7 +221,8 @@ def test_another_python_reports_why_it_starts_no_server(other: Installation) -> 
 )
 def test_a_missing_extra_is_named_in_one_line(command: str, extra: str, base: Installation) -> None:
     said = base.fault(f"plates {command}")
-    assert said.startswith("plates: ") and f": pip install {extra}" in said
+    assert said.startswith("plates: ")
+    assert f": pip install {extra}" in said
 
 
 def test_reading_in_process_without_its_extra_is_named_in_one_line(base: Installation) -> None:

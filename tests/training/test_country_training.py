@@ -40,7 +40,8 @@ def test_every_class_is_a_country_of_the_package_and_brazil_has_two() -> None:
     assert {scheme.country for scheme in known} >= {each[:2] for each in DESIGNS if each != UNKNOWN}, "others: unknown"
     brazil = load_scheme("brazil")
     designs = {each.name.removesuffix(" motorcycle"): design_of(brazil, each) for each in brazil.formats}
-    assert len(brazil.formats) == 4 and designs == {"Mercosur": "br", "old": "br old"}
+    assert len(brazil.formats) == 4
+    assert designs == {"Mercosur": "br", "old": "br old"}
     assert {design_of(load_scheme("latin"), each) for each in load_scheme("latin").formats} == {UNKNOWN}
     assert drawn_formats(known).keys() == set(DESIGNS)
 

@@ -68,7 +68,8 @@ def test_smeared_plates_are_among_the_samples_and_a_batch_depends_only_on_its_st
         mixture = Mixture(real=0.5, empty=0.0, straightened=1.0, moving=moving)
         return Samples(RUSSIA, [drawn("B126EK78")], [], batch=12, seed=1, mixture=mixture)[3].crops
 
-    assert (batch(1.0) == batch(1.0)).all() and (batch(1.0) != batch(0.0)).any()
+    assert (batch(1.0) == batch(1.0)).all()
+    assert (batch(1.0) != batch(0.0)).any()
 
 
 NOISE = np.random.default_rng(0).integers(0, 255, (61, 121, 3), np.uint8)

@@ -51,7 +51,9 @@ def test_no_plate_or_scene_is_both_trained_on_and_held_out(tmp_path: Path) -> No
         texts.setdefault(name, set()).add(text or scene(name))
     train, held = split_photos([dataset(tmp_path / "set", rows)], 0.15)
     sides = [set().union(*(texts[p.photo.name] for p in side)) for side in (train, held)]
-    assert all(sides) and not sides[0] & sides[1] and len(train) + len(held) == len(texts)
+    assert all(sides)
+    assert not sides[0] & sides[1]
+    assert len(train) + len(held) == len(texts)
 
 
 def test_a_copy_of_a_held_out_photo_is_not_trained_on(tmp_path: Path) -> None:
@@ -61,7 +63,8 @@ def test_a_copy_of_a_held_out_photo_is_not_trained_on(tmp_path: Path) -> None:
         cv2.imwrite(str(folder / "images" / name), np.full((60, 80, 3), 10 * (index // 2), np.uint8))
     train, held = split_photos([folder], 0.3)
     sides = [{(p.photo).read_bytes() for p in side} for side in (train, held)]
-    assert all(sides) and not sides[0] & sides[1]
+    assert all(sides)
+    assert not sides[0] & sides[1]
     assert len({p.photo for p in (*train, *held)}) < len(names)
 
 
@@ -75,7 +78,8 @@ def test_bad_rows_are_named_and_left_out(tmp_path: Path, caplog: pytest.LogCaptu
     folder = dataset(tmp_path / "set", [("a.jpg", "10,10,40,20", "X"), ("b.jpg", "10,10,10,20", "Y")])
     train, _ = split_photos([folder], 0.0)
     assert [p.photo.name for p in train] == ["a.jpg"]
-    assert "b.jpg" in caplog.text and "without area" in caplog.text
+    assert "b.jpg" in caplog.text
+    assert "without area" in caplog.text
 
 
 def test_of_two_labels_for_one_plate_the_later_counts(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

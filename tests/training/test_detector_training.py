@@ -164,7 +164,8 @@ def test_drawn_streets_list_their_cars() -> None:
 def test_learning_from_a_teacher_is_best_with_the_same_output() -> None:
     answers = ((BOX, 2.0), (moved(2), 2.0), (BOX, -2.0), (BOX, -8.0))
     same, beside, unsure, none = (taught_loss(HEAD, wanted_maps(*each), wanted_maps(BOX, 2.0)) for each in answers)
-    assert same < beside and same < unsure < none
+    assert same < beside
+    assert same < unsure < none
 
 
 def test_a_small_network_keeps_the_strongest_channels_of_a_large_one() -> None:

@@ -108,4 +108,5 @@ def test_the_settings_of_a_clip_are_those_of_its_camera(name: CameraName) -> Non
         assert (settings.cars, settings.light) == (10, ("day", "night", "day", "rain")[number % 4])
         drawn = (settings.bit_rate, settings.exposure, settings.focal, settings.height)
         least, most = zip(*CAMERAS[name], strict=True)
-        assert (np.multiply(least, 0.999) <= drawn).all() and (drawn <= np.multiply(most, 1.001)).all()
+        assert (np.multiply(least, 0.999) <= drawn).all()
+        assert (drawn <= np.multiply(most, 1.001)).all()

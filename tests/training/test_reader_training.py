@@ -53,7 +53,8 @@ def test_plates_of_other_countries_have_empty_texts(tmp_path: Path) -> None:
     assert len(foreign) == 12
     mixture = Mixture(real=0, empty=0, foreign=0.5)
     batch = Samples(RUSSIA, [], [], batch=40, seed=0, mixture=mixture, foreign=foreign)[0]
-    assert 10 < list(batch.lengths).count(0) < 30 and batch.crops.shape == (40, 3, 24, 94)
+    assert 10 < list(batch.lengths).count(0) < 30
+    assert batch.crops.shape == (40, 3, 24, 94)
 
 
 def test_hard_plates_are_drawn_more_often() -> None:
@@ -130,7 +131,8 @@ def test_the_worst_plates_are_read_wrong_or_unsure() -> None:
 
 
 def test_readability_counts_the_blanks_between_equal_neighbours() -> None:
-    assert readable("A777AA777") and not readable("7777777777")
+    assert readable("A777AA777")
+    assert not readable("7777777777")
     assert not readable("")
 
 

@@ -88,7 +88,8 @@ def test_the_command_line_names_the_files_that_it_writes(scheme: str, kind: str,
     sheet, folder = tmp_path / "sheet.png", tmp_path / "set"
     result = draw("--scheme", scheme, "--sheet", sheet, "--kind", kind, "--test-set", folder, "--count", 3)
     assert result.exit_code == 0, result.output
-    assert cv2.imread(str(sheet)) is not None and len(list((folder / "images").iterdir())) == 3
+    assert cv2.imread(str(sheet)) is not None
+    assert len(list((folder / "images").iterdir())) == 3
 
 
 def test_a_test_set_may_have_several_countries_as_infrared_light_shows_them(tmp_path: Path) -> None:
@@ -130,11 +131,14 @@ def test_the_command_line_reports_an_error_in_one_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     result = draw("--sheet", *arguments.split())
-    assert result.exit_code == 1 and result.stderr.startswith("error: ") and result.stderr.count("\n") == 1
+    assert result.exit_code == 1
+    assert result.stderr.startswith("error: ")
+    assert result.stderr.count("\n") == 1
 
 
 def test_only_a_street_scene_has_plates_of_several_countries(tmp_path: Path) -> None:
     scene, several = tmp_path / "scene.png", ("--scheme", "germany,brazil")
-    assert draw("--scene", scene, "--plates", 2, "--reach", 12, *several).exit_code == 0 and scene.is_file()
+    assert draw("--scene", scene, "--plates", 2, "--reach", 12, *several).exit_code == 0
+    assert scene.is_file()
     result = draw("--sheet", tmp_path / "sheet.png", *several)
     assert result.exit_code == 1 and "only --scene and --test-set have plates of several countries" in result.stderr

@@ -61,7 +61,8 @@ def test_statistics_cover_only_the_run() -> None:
     before = by_model([stats("stn", 3, {1: 3}), stats("yolo", 5, {1: 5})])
     after = by_model([stats("stn", 7, {1: 4, 2: 2, 16: 1}), stats("yolo", 5, {1: 5}), stats("lprnet", 2, {4: 2})])
     found = difference(before, after)
-    assert set(found) == {"stn", "lprnet"} and found["stn"]["batches"] == {"1": 1, "2": 2, "16": 1}
+    assert set(found) == {"stn", "lprnet"}
+    assert found["stn"]["batches"] == {"1": 1, "2": 2, "16": 1}
     assert (found["stn"]["requests"], found["stn"]["executions"], found["stn"]["rows"]) == (4, 4, 21)
     assert (found["stn"]["queue_ms"], found["stn"]["infer_ms"], found["stn"]["output_ms"]) == (3.0, 3.0, 0.0)
 
@@ -185,7 +186,8 @@ def test_a_report_is_kept_as_it_grows_and_shown(tmp_path: Path) -> None:
     report.set("targets", [target_row("16 plates over 1", 2.5, 2.0, "p50")])
     report.set("stages", {"title": "One frame", "rows": [{"stage": "decode", "ms": 4.0, "how": "", "part": True}]})
     kept = json.loads(path.read_text(encoding="utf-8"))
-    assert kept["loads"][0]["frames"] == 2 and kept["hardware"]["cores"] >= 1
+    assert kept["loads"][0]["frames"] == 2
+    assert kept["hardware"]["cores"] >= 1
     assert {"numpy", "tritonclient", "python"} <= set(kept["versions"])
     shown = io.StringIO()
     console = Console(width=160, file=shown)
@@ -194,7 +196,8 @@ def test_a_report_is_kept_as_it_grows_and_shown(tmp_path: Path) -> None:
         assert all(len(row) == len(table.columns) for row in table.rows)
         assert table.markdown().count("\n") == len(table.rows) + 1
         assert list(csv.reader(io.StringIO(table.csv()))) == [list(table.columns), *map(list, table.rows)]
-    assert "16 plates over 1" in shown.getvalue() and "1x2" in shown.getvalue()
+    assert "16 plates over 1" in shown.getvalue()
+    assert "1x2" in shown.getvalue()
 
 
 PAGE = """before
@@ -226,8 +229,10 @@ def test_reports_go_into_csv_plots_and_a_page(tmp_path: Path) -> None:
     assert (result.exit_code, result.stderr) == (1, "no figures for: networks\n")
     text = page.read_text(encoding="utf-8")
     assert "| 16 plates over 1 | 2.5 | <= 2 | no | p50 |" in text
-    assert "| plate_recognition | http | 4 | 8 | 2 |" in text and " cores of " in text
-    assert "old" not in text and "kept" in text
+    assert "| plate_recognition | http | 4 | 8 | 2 |" in text
+    assert " cores of " in text
+    assert "old" not in text
+    assert "kept" in text
     assert {path.name for path in (tmp_path / "page").iterdir()} == {
         *("loads.csv", "loads.png", "loads_models.csv", "targets.csv"),
         *("variants.csv", "variants.png", "variants_models.csv"),
@@ -248,7 +253,8 @@ def test_a_report_contains_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLATES_CONTROL_KEY", "c" * 40)
     monkeypatch.setenv("PLATES_YOLO_THREADS", "2")
     values = Report({}).values
-    assert values["settings"]["PLATES_YOLO_THREADS"] == "2" and "c" * 40 not in json.dumps(values)
+    assert values["settings"]["PLATES_YOLO_THREADS"] == "2"
+    assert "c" * 40 not in json.dumps(values)
 
 
 @pytest.mark.parametrize("protocol", ["http", "grpc"])
@@ -273,4 +279,5 @@ def test_wrong_usage_is_named(arguments: list[str], said: str, tmp_path: Path, m
     monkeypatch.chdir(tmp_path)
     Path("empty").mkdir()
     result = invoke(guarded(bench), *arguments)
-    assert (result.exit_code, len(result.stderr.splitlines())) == (2, 1) and said in result.stderr
+    assert (result.exit_code, len(result.stderr.splitlines())) == (2, 1)
+    assert said in result.stderr

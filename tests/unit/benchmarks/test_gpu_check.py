@@ -31,7 +31,8 @@ def check(picture: Path, *options: str) -> Result:
 )
 def test_wrong_arguments_are_refused_before_anything_is_done(picture: Path, options: list[str], says: str) -> None:
     result = check(picture, *options)
-    assert (result.exit_code, says in result.stderr) == (2, True) and not (picture.parent / "out").exists()
+    assert (result.exit_code, says in result.stderr) == (2, True)
+    assert not (picture.parent / "out").exists()
 
 
 @pytest.mark.parametrize(

@@ -58,8 +58,10 @@ class Caller:
 def test_a_closed_load_keeps_the_given_number_of_requests_in_flight(callers: int) -> None:
     asked = Asked(seconds=0.01)
     load = closed_load(asked, PICTURES, callers, seconds=0.3)
-    assert load.stopped is None and asked.most_at_once == callers
-    assert asked.open == 0 and asked.questions == len(load.samples) + WARM_UP * callers
+    assert load.stopped is None
+    assert asked.most_at_once == callers
+    assert asked.open == 0
+    assert asked.questions == len(load.samples) + WARM_UP * callers
     assert all(sample.seconds >= 0.01 for sample in load.samples)
     assert load.seconds >= 0.3
     assert {sample.plates for sample in load.samples} == {0, 1}
@@ -73,7 +75,8 @@ def test_a_number_of_frames_ends_a_closed_load(callers: int) -> None:
 def test_failed_requests_are_recorded_and_do_not_end_the_load() -> None:
     load = closed_load(Asked({WARM_UP + 1: ServerError("no memory")}), PICTURES, 1, seconds=60, frames=5)
     assert [sample.error for sample in load.samples] == [None, "no memory", None, None, None]
-    assert len(load.good) == len(load.milliseconds) == 4 and load.stopped is None
+    assert len(load.good) == len(load.milliseconds) == 4
+    assert load.stopped is None
 
 
 def test_a_load_ends_if_every_request_fails() -> None:
@@ -96,12 +99,14 @@ def test_a_lost_server_ends_the_load_and_keeps_its_answers(callers: int, answers
 def test_an_open_load_sends_each_request_when_it_is_due() -> None:
     asked = Asked()
     load = open_load(asked, PICTURES, rate=200, seconds=0.5)
-    assert len(load.samples) == 100 and 0.2 < load.seconds < 5
+    assert len(load.samples) == 100
+    assert 0.2 < load.seconds < 5
 
 
 def test_a_slow_server_cannot_hide_behind_an_open_load() -> None:
     """Requests are answered one after another, though all were due at about the same time."""
     load = open_load(Asked(seconds=0.02, answers=1), PICTURES, rate=10_000, seconds=0.002)
     times = sorted(sample.seconds for sample in load.samples)
-    assert len(times) == 20 and times[-1] >= 0.02 * 20
+    assert len(times) == 20
+    assert times[-1] >= 0.02 * 20
     assert times[len(times) // 2] >= 0.02 * 10

@@ -55,5 +55,6 @@ def test_a_model_that_cannot_be_used_is_named(folder: Path) -> None:
     (folder / "other.onnx").write_bytes(b"?")
     models = ["--model", folder / "other.onnx", "--detector", folder / "none.onnx"]
     done = invoke(main, folder, *models, "--scheme", "russia", "--threads", 1)
-    assert done.exit_code == 1 and done.stderr.startswith(f"error: {folder}/other.onnx: ")
+    assert done.exit_code == 1
+    assert done.stderr.startswith(f"error: {folder}/other.onnx: ")
     assert len(done.stderr.splitlines()) == 1

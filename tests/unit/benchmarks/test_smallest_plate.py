@@ -13,8 +13,10 @@ def test_the_plate_has_the_returned_height_and_place() -> None:
     placed = far(photo, Box(120, 100, 320, 140), 20, hw=(360, 640))
     assert placed is not None
     frame, box = placed
-    assert frame.shape == (360, 640, 3) and frame.dtype == np.uint8
-    assert box[3] - box[1] == 20 and box[2] - box[0] == 100
+    assert frame.shape == (360, 640, 3)
+    assert frame.dtype == np.uint8
+    assert box[3] - box[1] == 20
+    assert box[2] - box[0] == 100
     x1, y1, x2, y2 = box.astype(int)
     assert frame[y1 + 2 : y2 - 2, x1 + 2 : x2 - 2].min() == 250
     outside = cv2.rectangle(frame.copy(), (x1 - 2, y1 - 2), (x2 + 2, y2 + 2), (0, 0, 0), cv2.FILLED)

@@ -24,7 +24,8 @@ def test_a_full_disk_is_reported_for_the_file_and_keeps_the_older_one(small_disk
     with pytest.raises(OSError, match="No space left on device") as failed:
         write_whole(path, bytes(1 << 20))
     assert (failed.value.errno, failed.value.filename) == (errno.ENOSPC, str(path))
-    assert failed.value.strerror == "No space left on device" and path.read_bytes() == b"one"
+    assert failed.value.strerror == "No space left on device"
+    assert path.read_bytes() == b"one"
     assert {each.name for each in small_disk.path.iterdir()} == {"file", "filling"}
 
 
@@ -32,7 +33,8 @@ def test_an_error_of_another_file_in_the_block_is_not_changed(tmp_path: Path) ->
     other = tmp_path / "other"
     with pytest.raises(FileNotFoundError) as failed, whole_file(tmp_path / "file") as fresh:
         fresh.write_bytes(other.read_bytes())
-    assert failed.value.filename == str(other) and list(tmp_path.iterdir()) == []
+    assert failed.value.filename == str(other)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_device_is_not_replaced(tmp_path: Path) -> None:

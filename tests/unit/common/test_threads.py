@@ -52,7 +52,8 @@ def test_a_failed_turn_is_counted_and_reported_and_the_next_one_runs() -> None:
     )
     thread.start()
     thread.join(60)
-    assert not thread.is_alive() and (thread.failures, thread.faults, thread.error) == (2, 1, None)
+    assert not thread.is_alive()
+    assert (thread.failures, thread.faults, thread.error) == (2, 1, None)
     assert told == ["an internal error (KeyError); the log has its traceback", "well", "last"]
 
 

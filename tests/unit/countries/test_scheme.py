@@ -98,7 +98,8 @@ def test_another_country(tmp_path: Path) -> None:
     assert scheme.classes == 29 and scheme.sha256 != RUSSIA.sha256
     assert [each.name for each in scheme.formats_of("DG0000")] == ["car"]
     assert [each.name for each in scheme.formats_of("1234ZWF")] == ["lorry"]
-    assert not scheme.is_plate("A123HK77") and scheme.synthesis.shares == {"car": 0.5, "lorry": 0.5}
+    assert not scheme.is_plate("A123HK77")
+    assert scheme.synthesis.shares == {"car": 0.5, "lorry": 0.5}
 
 
 def test_a_relative_scheme_file_is_relative_to_the_folder(tmp_path: Path) -> None:
@@ -145,7 +146,9 @@ def test_an_invalid_file_is_refused_in_one_line(old: str, new: str, says: str, t
     with pytest.raises(SchemeError) as caught:
         load_scheme(str(path))
     message = str(caught.value)
-    assert message.startswith(f"{path}: ") and "\n" not in message and says in message
+    assert message.startswith(f"{path}: ")
+    assert "\n" not in message
+    assert says in message
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ from plate_nets.networks.stn import STN
 def test_the_networks_keep_their_shapes(batch: int) -> None:
     crops = torch.randn(batch, 3, 24, 94)
     straight = STN().eval()(crops)
-    assert straight.shape == crops.shape and LPRNet(classes=23).eval()(straight).shape == (batch, 23, 18)
+    assert straight.shape == crops.shape
+    assert LPRNet(classes=23).eval()(straight).shape == (batch, 23, 18)
 
 
 def test_untrained_stn_changes_nothing() -> None:

@@ -11,7 +11,8 @@ from plate_nets.networks.registry import NETWORKS
 def test_every_network_is_run_by_a_model_and_has_committed_weights() -> None:
     assert {network.model.name for network in NETWORKS.values()} < {*MODELS, *READERS}
     for name, network in NETWORKS.items():
-        assert network.name == name and network.weights.is_file()
+        assert network.name == name
+        assert network.weights.is_file()
     (folder,) = {network.weights.parent for network in NETWORKS.values()}
     assert set(read_sums(folder)) == {network.weights.name for network in NETWORKS.values()}
 

@@ -28,8 +28,10 @@ def test_rows(classes: int) -> None:
     network = YOLOv5n(classes).eval()
     with torch.no_grad():
         rows = network(torch.rand(2, 3, 64, 96))
-    assert rows.shape == (2, 3 * (8 * 12 + 4 * 6 + 2 * 3), 5 + classes) and rows.dtype == torch.float32
-    assert (rows[..., 2:4] > 0).all() and ((rows[..., 4:] >= 0) & (rows[..., 4:] <= 1)).all()
+    assert rows.shape == (2, 3 * (8 * 12 + 4 * 6 + 2 * 3), 5 + classes)
+    assert rows.dtype == torch.float32
+    assert (rows[..., 2:4] > 0).all()
+    assert ((rows[..., 4:] >= 0) & (rows[..., 4:] <= 1)).all()
 
 
 @pytest.mark.parametrize("vehicles", [False, True])

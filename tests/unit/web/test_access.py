@@ -67,7 +67,8 @@ def test_wrong_tokens_are_limited_and_a_right_one_is_always_accepted() -> None:
         with pytest.raises(Refused) as refused:
             ask()
         answers.append(refused.value.answer)
-    assert answers == [NO_ACCESS] * 5 + [TOO_MANY] and access.log_in(proxy, TOKEN)
+    assert answers == [NO_ACCESS] * 5 + [TOO_MANY]
+    assert access.log_in(proxy, TOKEN)
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,8 @@ def test_probes_of_a_hanging_backend_share_one_check_and_leave_the_other_threads
             reader.let.set()
         return await probes
 
-    assert asyncio.run(probe()) == [False] * 6 and reader.asked == 1
+    assert asyncio.run(probe()) == [False] * 6
+    assert reader.asked == 1
 
 
 def test_the_check_does_not_wait_for_a_thread_of_other_requests() -> None:

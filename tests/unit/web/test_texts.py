@@ -53,7 +53,8 @@ def test_every_error_and_format_has_a_text() -> None:
     assert {each.phrase for each in (*OURS, *WEB)} <= texts["errors"].keys()
     assert {each.name for each in main_scheme().formats} <= texts["formats"].keys()
     assert {*get_args(Spoilt), "smeared_to"} == texts["advice"].keys()
-    assert set(GROUNDS) == texts["grounds"].keys() and set(get_args(Side)) == texts["sides"].keys()
+    assert set(GROUNDS) == texts["grounds"].keys()
+    assert set(get_args(Side)) == texts["sides"].keys()
 
 
 @pytest.mark.parametrize(

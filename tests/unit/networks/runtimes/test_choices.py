@@ -37,7 +37,8 @@ def choose(tmp_path: Path, network: Path) -> Callable[..., Choice]:
 def test_a_network_is_measured_once_on_a_processor(
     choose: Callable[..., Choice], network: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert choose(BFLOAT16) == BFLOAT16 and choose(INT8) == again(BFLOAT16)
+    assert choose(BFLOAT16) == BFLOAT16
+    assert choose(INT8) == again(BFLOAT16)
 
     other = tmp_path / "2" / "model.xml"
     other.parent.mkdir()
@@ -45,7 +46,8 @@ def test_a_network_is_measured_once_on_a_processor(
         other.with_suffix(suffix).write_bytes(network.with_suffix(suffix).read_bytes())
     assert choose(INT8, other) == again(BFLOAT16)  # the same weights in another folder
     other.with_suffix(".bin").write_bytes(b"others")
-    assert choose(INT8, other) == INT8 and choose(INT8) == again(BFLOAT16)
+    assert choose(INT8, other) == INT8
+    assert choose(INT8) == again(BFLOAT16)
 
     monkeypatch.setattr(choices, "_processor", lambda: b"another one")
     assert choose(INT8) == INT8
@@ -56,7 +58,8 @@ def test_a_spoilt_line_is_measured_again(choose: Callable[..., Choice], tmp_path
     choose(BFLOAT16)
     file = tmp_path / "choices"
     file.write_text(f"\xff\n{file.read_text().split()[0]}{rest}\n", encoding="latin-1")
-    assert choose(INT8) == INT8 and choose(BFLOAT16) == again(INT8)
+    assert choose(INT8) == INT8
+    assert choose(BFLOAT16) == again(INT8)
 
 
 @pytest.mark.parametrize("file", [os.devnull, "/none/choices"])

@@ -168,7 +168,8 @@ def test_paths_agree_where_they_are_certain() -> None:
     other[1, 2] = 1  # in a step that is not certain
     assert paths_agree(logits, other)
     other[0, 3, 4] = 20
-    assert not paths_agree(logits, other) and not paths_agree(logits[1:], logits[1:])
+    assert not paths_agree(logits, other)
+    assert not paths_agree(logits[1:], logits[1:])
     assert not paths_agree(logits, np.full_like(logits, np.nan))
 
 
