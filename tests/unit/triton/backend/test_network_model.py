@@ -1,5 +1,6 @@
 """The `pytorch` backend: one forward pass per batch, one response per request."""
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from plate_nets.triton.backend.network_model import TorchScriptModel
 from tests.fakes import triton
 from tests.networks import save_ir
 
-CONFIG = Path("stn/config.pbtxt")
+Make = Callable[..., TorchScriptModel]
 
 
 class AddOne(torch.nn.Module):
@@ -26,38 +27,36 @@ class ChannelsLast(torch.nn.Module):
         return (crops + 1).contiguous(memory_format=torch.channels_last)
 
 
-def save(network: torch.nn.Module, folder: Path) -> None:
-    save_ir(network, folder / "1")
-    torch.jit.save(torch.jit.trace(network, torch.zeros(2, *CROP_DIMS)), folder / "1" / "model.pt")
-
-
-def make(folder: Path, model_repository: Path, **changes: Any) -> TorchScriptModel:
-    """The model of a folder, on torch by default."""
-    return TorchScriptModel(triton.model_args(model_repository / CONFIG, folder, **{"parameters": {}, **changes}))
+def on(runtime: str) -> dict[str, Any]:
+    """The config's parameters for a runtime."""
+    return {"openvino": {"string_value": str(runtime == "OpenVINO").lower()}}
 
 
 @pytest.fixture(params=["torch", "OpenVINO"])
 def parameters(request: pytest.FixtureRequest) -> dict[str, Any]:
-    """The config's parameters for each runtime."""
-    return {"openvino": {"string_value": str(request.param == "OpenVINO").lower()}}
+    return on(request.param)
+
+
+def save(network: torch.nn.Module, folder: Path) -> None:
+    save_ir(network, folder)
+    torch.jit.save(torch.jit.trace(network, torch.zeros(2, *CROP_DIMS)), folder / "model.pt")
+
+
+@pytest.fixture
+def make(tmp_path: Path, model_repository: Path) -> Make:
+    """Saves a network and loads its model, on torch by default. Without a network, it loads what is there."""
+
+    def model(network: torch.nn.Module | None = AddOne(), **changes: Any) -> TorchScriptModel:
+        if network:
+            save(network, tmp_path / "1")
+        config = model_repository / "stn" / "config.pbtxt"
+        return TorchScriptModel(triton.model_args(config, tmp_path, **{"parameters": {}, **changes}))
+
+    return model
 
 
 def request(rows: np.ndarray, name: str = STN.inputs[0].name) -> triton.InferenceRequest:
     return triton.InferenceRequest("stn", inputs=[triton.Tensor(name, rows)])
-
-
-def set_network(model: TorchScriptModel, network: Callable[[Any], Any]) -> None:
-    """Make a model call this instead of its network."""
-    runtime: Any = model._runtime
-    runtime._network = network
-
-
-def counted_network(model: TorchScriptModel) -> "Counted":
-    """From now on, count what a model asks of its network."""
-    runtime: Any = model._runtime
-    counted = Counted(runtime._network)
-    set_network(model, counted)
-    return counted
 
 
 def crops(*values: float) -> np.ndarray:
@@ -65,10 +64,11 @@ def crops(*values: float) -> np.ndarray:
 
 
 class Counted:
-    """Counts the forward passes of a network, and the rows of each."""
+    """Counts the forward passes of a model's network from now on, and the rows of each."""
 
-    def __init__(self, network: Any) -> None:
-        self.network = network
+    def __init__(self, model: TorchScriptModel) -> None:
+        runtime: Any = model._runtime
+        self.network, runtime._network = runtime._network, self
         self.batches: list[int] = []
 
     def __call__(self, rows: Any) -> Any:
@@ -80,22 +80,22 @@ def values(responses: Sequence[triton.InferenceResponse]) -> list[list[float]]:
     return [[float(row[0, 0, 0]) for row in each.output_tensors()[0].as_numpy()] for each in responses]
 
 
-@pytest.mark.parametrize("network", [AddOne, ChannelsLast])
-def test_the_requests_of_a_batch_run_in_one_forward_pass(
-    network: type[torch.nn.Module], parameters: dict[str, Any], tmp_path: Path, model_repository: Path
+@pytest.mark.parametrize("network", [AddOne(), ChannelsLast()])
+def test_the_requests_of_a_batch_run_in_one_forward_pass_and_have_answers_with_memory_of_their_own(
+    network: torch.nn.Module, parameters: dict[str, Any], make: Make
 ) -> None:
-    save(network(), tmp_path)
-    model = make(tmp_path, model_repository, parameters=parameters)
-    counted = counted_network(model)
-    responses = model.execute([request(crops(1)), request(crops(2, 3, 4)), request(crops(5, 6))])
-    assert values(responses) == [[2], [3, 4, 5], [6, 7]]
-    assert counted.batches == [6]
+    model = make(network, parameters=parameters)
+    counted = Counted(model)
+    first = model.execute([request(crops(1)), request(crops(2, 3, 4)), request(crops(5, 6))])
+    second = model.execute([request(crops(7, 8, 9))])
+    assert values(first) == [[2], [3, 4, 5], [6, 7]]
+    assert values(second) == [[8, 9, 10]]
+    assert counted.batches == [6, 3]
 
 
-def test_a_bad_request_is_answered_alone(parameters: dict[str, Any], tmp_path: Path, model_repository: Path) -> None:
-    save(AddOne(), tmp_path)
-    model = make(tmp_path, model_repository, parameters=parameters)
-    counted = counted_network(model)
+def test_a_bad_request_is_answered_alone(parameters: dict[str, Any], make: Make) -> None:
+    model = make(parameters=parameters)
+    counted = Counted(model)
     bad = [
         request(np.zeros((1, 3, 24, 95), np.float32)),
         request(np.zeros((1, *CROP_DIMS), np.float64)),
@@ -103,7 +103,6 @@ def test_a_bad_request_is_answered_alone(parameters: dict[str, Any], tmp_path: P
     ]
     first, *refused, last = model.execute([request(crops(1)), *bad, request(crops(2))])
     assert values([first, last]) == [[2], [3]]
-    assert counted.batches == [2]
     for response, what in zip(refused, ["(1, 3, 24, 95)", "float64", "got none"], strict=True):
         assert response.error().code() == triton.TritonError.INVALID_ARG
         assert response.error().message().startswith("PLATES_BAD_INPUT: ")
@@ -113,32 +112,40 @@ def test_a_bad_request_is_answered_alone(parameters: dict[str, Any], tmp_path: P
 
 
 def test_a_failing_network_hides_its_traceback(
-    parameters: dict[str, Any], tmp_path: Path, model_repository: Path, fake_server: triton.Server
+    parameters: dict[str, Any], make: Make, fake_server: triton.Server
 ) -> None:
-    save(AddOne(), tmp_path)
-    model = make(tmp_path, model_repository, parameters=parameters)
-
     def fail(rows: object) -> object:
-        raise RuntimeError(f"secret {tmp_path}")
+        raise RuntimeError("secret")
 
-    set_network(model, fail)
+    model = make(parameters=parameters)
+    Counted(model).network = fail
     responses = model.execute([request(crops(1)), request(np.zeros((1, 1), np.float32))])
     assert [each.error().code() for each in responses] == [triton.TritonError.INTERNAL, triton.TritonError.INVALID_ARG]
     assert responses[0].error().message() == "PLATES_INTERNAL: unexpected RuntimeError; see the server's log"
     assert "secret" in triton.Logger.lines[0]
 
 
-def test_a_model_that_was_not_converted_is_reported(tmp_path: Path, model_repository: Path) -> None:
-    with pytest.raises(triton.TritonModelException, match=r"model.pt: no such file; .* run `python -m converters`"):
-        make(tmp_path, model_repository)
+def cut(path: Path) -> None:
+    os.truncate(path, 100)
 
 
-def test_a_damaged_model_is_named(tmp_path: Path, model_repository: Path) -> None:
-    save(AddOne(), tmp_path)
-    path = tmp_path / "1" / "model.pt"
-    path.write_bytes(path.read_bytes()[:1000])
-    with pytest.raises(triton.TritonModelException, match=r"model.pt: cannot be loaded as TorchScript"):
-        make(tmp_path, model_repository)
+@pytest.mark.parametrize(
+    ("runtime", "file", "damage", "fault"),
+    [
+        ("torch", "model.pt", Path.unlink, "model.pt: no such file; .* run `python -m converters`"),
+        ("torch", "model.pt", cut, "model.pt: cannot be loaded as TorchScript"),
+        ("OpenVINO", "model.xml", Path.unlink, "model.xml: not converted yet; run `python -m converters`"),
+        ("OpenVINO", "model.xml", cut, "model.xml: cannot be loaded: "),
+        ("OpenVINO", "model.bin", Path.unlink, "model.xml: cannot be loaded: "),
+    ],
+)
+def test_a_missing_or_damaged_file_is_named(
+    runtime: str, file: str, damage: Callable[[Path], None], fault: str, tmp_path: Path, make: Make
+) -> None:
+    save(torch.nn.Conv2d(3, 3, 1), tmp_path / "1")
+    damage(tmp_path / "1" / file)
+    with pytest.raises(triton.TritonModelException, match=fault):
+        make(None, parameters=on(runtime))
 
 
 @pytest.mark.parametrize(
@@ -150,45 +157,15 @@ def test_a_damaged_model_is_named(tmp_path: Path, model_repository: Path) -> Non
         ({"parameters": {"speed": {"string_value": "1"}}}, "unknown parameter speed"),
     ],
 )
-def test_a_partly_wrong_config_stops_the_start(
-    changes: dict[str, Any], fault: str, tmp_path: Path, model_repository: Path
-) -> None:
-    save(AddOne(), tmp_path)
+def test_a_partly_wrong_config_stops_the_start(changes: dict[str, Any], fault: str, make: Make) -> None:
     with pytest.raises(triton.TritonModelException, match=fault):
-        make(tmp_path, model_repository, **changes)
+        make(**changes)
 
 
-def test_the_number_of_threads_is_a_setting(tmp_path: Path, model_repository: Path) -> None:
-    save(AddOne(), tmp_path)
+def test_the_number_of_threads_is_a_setting(make: Make) -> None:
     before = torch.get_num_threads()
     try:
-        make(tmp_path, model_repository, parameters={"threads": {"string_value": "1"}})
+        make(parameters={"threads": {"string_value": "1"}})
         assert torch.get_num_threads() == 1
     finally:
         torch.set_num_threads(before)
-
-
-def test_each_answer_has_its_own_memory(parameters: dict[str, Any], tmp_path: Path, model_repository: Path) -> None:
-    save(AddOne(), tmp_path)
-    model = make(tmp_path, model_repository, parameters=parameters)
-    first = model.execute([request(crops(1, 2)), request(crops(3))])
-    second = model.execute([request(crops(4, 5, 6))])
-    assert values(first) == [[2, 3], [4]]
-    assert values(second) == [[5, 6, 7]]
-
-
-@pytest.mark.parametrize(
-    ("damage", "fault"),
-    [
-        (lambda folder: (folder / "model.xml").unlink(), "model.xml: not converted yet; run `python -m converters`"),
-        (lambda folder: (folder / "model.bin").unlink(), "model.xml: cannot be loaded: "),
-        (lambda folder: (folder / "model.xml").write_text("<net>"), "model.xml: cannot be loaded: "),
-    ],
-)
-def test_a_damaged_ir_is_named(
-    damage: Callable[[Path], None], fault: str, tmp_path: Path, model_repository: Path
-) -> None:
-    save(torch.nn.Sequential(torch.nn.Conv2d(3, 3, 1)), tmp_path)
-    damage(tmp_path / "1")
-    with pytest.raises(triton.TritonModelException, match=fault):
-        make(tmp_path, model_repository, parameters={"openvino": {"string_value": "true"}})

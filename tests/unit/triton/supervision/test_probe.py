@@ -2,96 +2,76 @@
 
 import itertools
 import threading
+from collections.abc import Callable
 
 import pytest
 
 from plate_nets.common.control_key import probe_token
-from plate_nets.common.errors import DeadlineExceeded, ServerOverloaded, ServerUnavailable
+from plate_nets.common.errors import DeadlineExceeded, PlateError, ServerOverloaded, ServerUnavailable
 from plate_nets.contract import PLATE_RECOGNITION, PROBE
 from plate_nets.triton.supervision.probe import ProbeClient, Prober
 from plate_nets.triton.supervision.progress import Progress
-from tests.fakes.stub_server import StubServer, stub_server
+from tests.fakes.stub_server import StubServer
 
 NEVER = 3600.0
-
 KEY = "k" * 16
 
 
-class Well(ProbeClient):
-    """Recognises every picture, once it may."""
+class Fake(ProbeClient):
+    """Answers every probe once it may, or fails with this error at once."""
 
-    def __init__(self) -> None:
+    def __init__(self, error: PlateError | None = None, listening: bool = True) -> None:
+        self.error = error
+        self.listening = listening
         self.asked = threading.Event()
         self.may_answer = threading.Event()
 
     def listens(self) -> bool:
-        """It is alive."""
-        return True
+        return self.listening
 
     def check(self) -> None:
-        """Answer when allowed to."""
         self.asked.set()
+        if self.error:
+            raise self.error
         self.may_answer.wait(60)
 
-
-class Sick(Well):
-    """Only ever refuses."""
-
-    def check(self) -> None:
-        """Refuse."""
-        self.asked.set()
-        raise ServerUnavailable("refused")
-
     def suspects(self) -> tuple[str, ...]:
-        """As if nothing answered."""
+        assert self.listening, "each model would take the whole deadline"
         return ()
 
 
-class Hanging(Sick):
-    """Does not even respond to a connection."""
-
-    def listens(self) -> bool:
-        """Nothing answers."""
-        return False
-
-    def suspects(self) -> tuple[str, ...]:
-        """Never called: each model would take the whole deadline."""
-        raise AssertionError
-
-
-def prober(client: ProbeClient) -> Prober:
-    return Prober(client, Progress(lambda: "", NEVER), NEVER)
+def started(client: ProbeClient, metrics: Callable[[], str] = str, interval: float = NEVER) -> Prober:
+    prober = Prober(client, Progress(metrics, NEVER), interval)
+    prober.start()
+    return prober
 
 
 def test_the_prober_ends_at_once_between_two_probes() -> None:
-    client = Well()
+    client = Fake()
     client.may_answer.set()
-    asking = prober(client)
-    asking.start()
-    assert asking.verdicts.get(timeout=60).fault == ""
-    asking.end(60)
-    assert not asking.is_alive()
+    prober = started(client)
+    assert prober.verdicts.get(timeout=60).fault == ""
+    prober.end(60)
+    assert not prober.is_alive()
 
 
 def test_the_prober_ends_with_the_probe_in_progress() -> None:
-    client = Well()
-    asking = prober(client)
-    asking.start()
+    client = Fake()
+    prober = started(client)
     assert client.asked.wait(60)
-    asking.end(0.01)
-    assert asking.is_alive()
+    prober.end(0.01)
+    assert prober.is_alive()
     client.may_answer.set()
-    asking.join(60)
-    assert not asking.is_alive()
+    prober.join(60)
+    assert not prober.is_alive()
 
 
 def test_the_prober_ends_if_the_server_is_gone() -> None:
-    client = Sick()
-    asking = prober(client)
-    asking.start()
+    client = Fake(ServerUnavailable("refused"))
+    prober = started(client)
     assert client.asked.wait(60)
-    asking.end(60)
-    assert not asking.is_alive()
+    prober.end(60)
+    assert not prober.is_alive()
 
 
 def test_each_request_of_a_probe_has_its_own_connection(stub: StubServer) -> None:
@@ -122,40 +102,31 @@ def test_a_server_that_does_not_answer_in_time(stub: StubServer) -> None:
 
 
 def test_a_server_that_is_gone() -> None:
-    with stub_server() as stub:
-        client = ProbeClient(stub.http_url, deadline=60, control_key=KEY)
+    client = ProbeClient("127.0.0.1:9", deadline=60, control_key=KEY)
     with pytest.raises(ServerUnavailable):
         client.check()
     assert client.suspects() == ()
 
 
 def test_a_hanging_server_is_detected_by_its_silence() -> None:
-    client = Hanging()
-    asking = prober(client)
-    asking.start()
-    first, second = (asking.verdicts.get(timeout=60) for _ in range(2))
-    for verdict, confirmed in ((first, False), (second, True)):
+    client = Fake(ServerUnavailable("refused"), listening=False)
+    prober = started(client)
+    for confirmed in (False, True):
+        verdict = prober.verdicts.get(timeout=60)
         assert (verdict.fault, verdict.confirmed, verdict.suspects) == ("the server does not answer", confirmed, ())
-    asking.end(60)
+    prober.end(60)
     assert not client.asked.is_set(), "no model was asked, which would take the whole deadline"
 
 
-class Overloaded(Well):
-    """Too busy to answer a probe."""
-
-    def check(self) -> None:
-        """Refuse, as a full queue does."""
-        raise ServerOverloaded("the queue is full")
+FRAMES = "# TYPE plates_frames_total counter\nplates_frames_total {}\n"
 
 
 def test_a_server_that_refuses_the_probe_but_answers_others_is_healthy() -> None:
     frames = itertools.count(1)
-    metrics = Progress(lambda: f"# TYPE plates_frames_total counter\nplates_frames_total {next(frames)}\n", NEVER)
-    asking = Prober(Overloaded(), metrics, 0.01)
-    asking.start()
-    verdict = asking.verdicts.get(timeout=60)
+    prober = started(Fake(ServerOverloaded("full")), lambda: FRAMES.format(next(frames)), 0.01)
+    verdict = prober.verdicts.get(timeout=60)
     assert (verdict.fault, verdict.refused) == ("", True)
-    asking.end(60)
+    prober.end(60)
 
 
 def test_a_server_that_refuses_everything_gets_no_verdict() -> None:
@@ -163,11 +134,10 @@ def test_a_server_that_refuses_everything_gets_no_verdict() -> None:
 
     def metrics() -> str:
         looks.release()
-        return "# TYPE plates_frames_total counter\nplates_frames_total 7\n"
+        return FRAMES.format(7)
 
-    asking = Prober(Overloaded(), Progress(metrics, NEVER), 0.01)
-    asking.start()
+    prober = started(Fake(ServerOverloaded("full")), metrics, 0.01)
     for _ in range(3):
         assert looks.acquire(timeout=60)
-    asking.end(60)
-    assert asking.verdicts.empty()
+    prober.end(60)
+    assert prober.verdicts.empty()

@@ -13,6 +13,7 @@ import pytest
 from plate_nets.triton.server.installation import STUB
 from plate_nets.triton.server.stubs import stub_model
 from plate_nets.triton.supervision.stubs import StubWatch
+from tests.waiting import eventually
 
 # A parent that starts the stubs, and waits for one of them when told its number, as Triton does on unloading
 PARENT = """
@@ -46,8 +47,8 @@ class Server:
         )
         assert self.process.stdout is not None
         self.pids = [int(pid) for pid in self.process.stdout.readline().split()]
-        while not all(psutil.Process(pid).cmdline() for pid in self.pids):
-            pass  # just after its start, a program has no arguments yet
+        # just after its start, a program has no arguments yet
+        assert eventually(lambda: all(psutil.Process(pid).cmdline() for pid in self.pids), 60)
 
     def unload(self, number: int) -> None:
         """End a stub and wait for it."""
@@ -67,13 +68,17 @@ def server(tmp_path: Path) -> Iterator[Server]:
     running.process.communicate()
 
 
+def becomes(status: str, pid: int) -> bool:
+    """Whether a process gets this status soon."""
+    return eventually(lambda: psutil.Process(pid).status() == status, 60)
+
+
 def kill(pid: int) -> None:
     psutil.Process(pid).kill()
-    while psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
-        pass
+    assert becomes(psutil.STATUS_ZOMBIE, pid)
 
 
-def look_twice(watch: StubWatch, server: Server) -> Counter[str]:
+def look_twice(watch: StubWatch) -> Counter[str]:
     return watch.check(os.getpid()) + watch.check(os.getpid())
 
 
@@ -85,37 +90,35 @@ def test_the_command_line_of_a_stub_gives_its_model(server: Server) -> None:
 
 def test_a_death_is_reported_once(server: Server) -> None:
     watch = StubWatch()
-    assert not look_twice(watch, server)
+    assert not look_twice(watch)
     kill(server.pids[3])
-    assert look_twice(watch, server) == {"plate_recognition": 1}
-    assert not look_twice(watch, server)
+    assert look_twice(watch) == {"plate_recognition": 1}
+    assert not look_twice(watch)
     kill(server.pids[0])
     kill(server.pids[2])
-    assert look_twice(watch, server) == {"stn": 1, "plate_recognition": 1}
+    assert look_twice(watch) == {"stn": 1, "plate_recognition": 1}
 
 
 def test_an_unloaded_stub_is_not_reported_as_a_death(server: Server) -> None:
     watch = StubWatch()
-    look_twice(watch, server)
+    look_twice(watch)
     server.unload(1)
-    assert not look_twice(watch, server)
+    assert not look_twice(watch)
 
 
 def test_stubs_can_be_killed(server: Server) -> None:
     watch = StubWatch()
-    look_twice(watch, server)
+    look_twice(watch)
     assert watch.of("plate_recognition") >= set(server.pids[2:]), "and those of the tests' own server"
     watch.kill(server.pids[2:])
-    for pid in server.pids[2:]:
-        while psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
-            pass
-    assert not look_twice(watch, server), "they were meant to end"
+    assert all(becomes(psutil.STATUS_ZOMBIE, pid) for pid in server.pids[2:])
+    assert not look_twice(watch), "they were meant to end"
     assert psutil.Process(server.pids[0]).status() != psutil.STATUS_ZOMBIE
 
 
 def test_a_server_that_is_gone_has_no_stubs(server: Server) -> None:
     watch = StubWatch()
-    look_twice(watch, server)
+    look_twice(watch)
     assert not watch.check(2**22 + 1)
 
 
@@ -124,13 +127,11 @@ def test_a_stopped_stub_is_killed_and_counted_once(server: Server) -> None:
     watch.check(server.process.pid)
     frozen = psutil.Process(server.pids[3])
     frozen.suspend()
-    while frozen.status() != psutil.STATUS_STOPPED:
-        pass
+    assert becomes(psutil.STATUS_STOPPED, frozen.pid)
     checks = [watch.check(server.process.pid) for _ in range(2)]
     assert checks == [Counter(), Counter(plate_recognition=1)]
     assert watch.still == {frozen.pid}
-    while frozen.status() != psutil.STATUS_ZOMBIE:
-        pass
+    assert becomes(psutil.STATUS_ZOMBIE, frozen.pid)
     assert [watch.check(server.process.pid) for _ in range(3)] == [Counter()] * 3
     assert len(watch.living) == 3
 
@@ -140,12 +141,10 @@ def test_a_stub_that_continues_is_not_killed(server: Server) -> None:
     watch.check(server.process.pid)
     stopped = psutil.Process(server.pids[0])
     stopped.suspend()
-    while stopped.status() != psutil.STATUS_STOPPED:
-        pass
+    assert becomes(psutil.STATUS_STOPPED, stopped.pid)
     assert watch.check(server.process.pid) == Counter()
     stopped.resume()
-    while stopped.status() == psutil.STATUS_STOPPED:
-        pass
+    assert becomes(psutil.STATUS_SLEEPING, stopped.pid)
     assert watch.check(server.process.pid) == Counter()
     assert not watch.still
     assert len(watch.living) == 4
