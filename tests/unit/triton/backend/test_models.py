@@ -109,9 +109,10 @@ def chain(fake_server: triton.Server, model_repository: Path, monkeypatch: pytes
     return fake_server
 
 
-def ask(**inputs: np.ndarray) -> triton.InferenceResponse:
+def ask(*wanted: str, model: str = PLATE_RECOGNITION.name, **inputs: np.ndarray) -> triton.InferenceResponse:
+    """The answer of a model, with these outputs or all."""
     tensors = [triton.Tensor(name, array) for name, array in inputs.items()]
-    return triton.InferenceRequest(PLATE_RECOGNITION.name, inputs=tensors).exec()
+    return triton.InferenceRequest(model, wanted, tensors).exec()
 
 
 def fault(response: triton.InferenceResponse) -> str:
@@ -287,10 +288,7 @@ def test_the_appearance_is_computed_if_a_request_names_it(
     chain: triton.Server, names: Sequence[TensorSpec], looks: int
 ) -> None:
     chain.models[COUNTRY.name] = FakeModel(COUNTRY, lambda crops: (looks_of(crops),))
-    asked = triton.InferenceRequest(
-        PLATE_RECOGNITION.name, [spec.name for spec in names], [triton.Tensor("input__0", FRAME)]
-    )
-    found = outputs(asked.exec())
+    found = outputs(ask(*(spec.name for spec in names), input__0=FRAME))
     assert set(found) == {spec.name for spec in names} and chain.counts().get("country", 0) == looks
     if APPEARANCE[0].name in found:
         assert found["countries"].tolist() == [["unknown"]], "it has no text"
@@ -404,18 +402,17 @@ def test_a_refused_picture_gets_the_same_error_from_every_model(real: triton.Ser
 
 
 @pytest.mark.parametrize("count", [0, 1, 40])
-def test_evidence_is_computed_only_if_requested(chain: triton.Server, count: int) -> None:
+def test_evidence_and_vehicles_are_computed_only_if_requested(chain: triton.Server, count: int) -> None:
     chain.models[YOLO.name] = FakeModel(YOLO, plates(count))
 
-    def names(*wanted: str) -> dict[str, np.ndarray]:
-        tensors = [triton.Tensor("input__0", FRAME)]
-        return outputs(triton.InferenceRequest(PLATE_RECOGNITION.name, list(wanted), tensors).exec())
-
     usual = [spec.name for spec in PLATES]
-    assert list(names(*usual)) == usual
-    assert list(names("texts", "characters")) == ["texts", "characters"]
+    assert list(outputs(ask(*usual, input__0=FRAME))) == usual
+    assert list(outputs(ask("texts", "characters", input__0=FRAME))) == ["texts", "characters"]
+    with_vehicles = outputs(ask(*usual, VEHICLE_ROWS.name, input__0=FRAME))
+    assert list(with_vehicles) == [*usual, VEHICLE_ROWS.name]
+    np.testing.assert_array_equal(with_vehicles[VEHICLE_ROWS.name], np.array([BUS], np.float32))
     chain.models[LPRNET.name].gave.clear()
-    found = names()
+    found = outputs(ask(input__0=FRAME))
     assert list(found) == [spec.name for spec in PLATE_RECOGNITION.outputs]
     assert found["logits"].shape == (count, CLASSES, STEPS)
     if count:
@@ -427,24 +424,13 @@ def test_evidence_is_computed_only_if_requested(chain: triton.Server, count: int
         assert row[:length].min() == least and not row[length:].any()
 
 
-@pytest.mark.parametrize("count", [0, 1])
-def test_vehicles_are_found_only_if_requested(chain: triton.Server, count: int) -> None:
-    chain.models[YOLO.name] = FakeModel(YOLO, plates(count))
-    picture = [triton.Tensor("input__0", FRAME)]
-    wanted = [*(spec.name for spec in PLATES), VEHICLE_ROWS.name]
-    found = outputs(triton.InferenceRequest(PLATE_RECOGNITION.name, wanted, picture).exec())
-    assert list(found) == wanted
-    np.testing.assert_array_equal(found[VEHICLE_ROWS.name], np.array([BUS], np.float32))
-
-
 def test_yolo_finds_vehicles_if_requested_and_logs_if_it_cannot(
     real: triton.Server, model_repository: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """With weights that have a head for vehicles, and with those that lack it."""
-    picture = [triton.Tensor("input__0", np.zeros((48, 64, 3), np.uint8))]
     for _ in range(2):
         for wanted in ("output__2", VEHICLE_ROWS.name):
-            found = outputs(triton.InferenceRequest(YOLO.name, [wanted], picture).exec())
+            found = outputs(ask(wanted, model=YOLO.name, input__0=np.zeros((48, 64, 3), np.uint8)))
             assert list(found) == [wanted] and len(found[wanted]) == 0
     assert found[VEHICLE_ROWS.name].shape == (0, 6)
     graph = read_ir(released(model_repository, YOLO.name) / IR)

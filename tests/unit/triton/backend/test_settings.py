@@ -1,6 +1,7 @@
 """Settings of a served model: their sources, and what is refused."""
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import pytest
 
@@ -55,17 +56,10 @@ def test_threads_of_all_instances_fit_the_cores(instances: int) -> None:
 
 @pytest.mark.parametrize("model", [Detector, Recognition, TorchScriptModel])
 def test_a_model_whose_tensors_change_on_the_way_does_not_start(
-    model: Callable[[Mapping[str, str]], object], monkeypatch: pytest.MonkeyPatch
+    model: Callable[[Mapping[str, str]], object], model_repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As beside NumPy 2: the right shape, other bytes."""
     monkeypatch.setattr(triton.Tensor, "from_dlpack", lambda name, sent: triton.Tensor(name, 0 * sent.as_numpy()))
-    arguments = {
-        "model_name": "yolo",
-        "model_version": "1",
-        "model_repository": "/models/yolo",
-        "model_config": "{}",
-        "model_instance_kind": "CPU",
-        "model_instance_device_id": "0",
-    }
+    arguments = triton.model_args(model_repository / "yolo" / "config.pbtxt", Path("/models/yolo"))
     with pytest.raises(triton.TritonModelException, match=r"changes the bytes of arrays of NumPy \d"):
         model(arguments)

@@ -19,7 +19,7 @@ from plate_nets.common.errors import InputError, MissingExtra, ServerStartError
 from plate_nets.contract import MODELS
 from plate_nets.triton.server import EmbeddedTriton, installation, leftovers, plan, start_watch
 from plate_nets.triton.server import embedded as server_module
-from plate_nets.triton.server.faults import ending, reason, refused
+from plate_nets.triton.server.faults import reason, refused
 from plate_nets.triton.server.installation import PROGRAM, find_installation, wheel
 from plate_nets.triton.server.log import STANDARD_ERROR
 from plate_nets.triton.server.plain_folder import python_environment, python_links, python_texts
@@ -297,13 +297,6 @@ def test_a_full_folder_is_named(tmp_path: Path) -> None:
     assert plan.free_space(tmp_path, 0, "nothing") > 0
     with pytest.raises(ServerStartError, match=r" MB free, expected 1000000000000.0 or more for much"):
         plan.free_space(tmp_path, 10**12 << 20, "much")
-
-
-@pytest.mark.parametrize(
-    ("code", "words"), [(139, "was ended by SIGSEGV"), (137, "was ended by SIGKILL"), (255, "ended with code 255")]
-)
-def test_the_end_of_a_server_is_described_in_words(code: int, words: str) -> None:
-    assert ending(code) == words
 
 
 @pytest.mark.parametrize("expected", [("--http-max-input-size", "--allow-client-shm"), ()])
