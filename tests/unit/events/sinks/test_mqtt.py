@@ -8,11 +8,12 @@ import resource
 import shutil
 import socket
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -23,6 +24,7 @@ from paho.mqtt.client import Client, MQTTMessage
 from paho.mqtt.enums import MQTTErrorCode, _ConnectionState
 
 from plate_nets.cameras.frigate_messages import events_of_frigate
+from plate_nets.common.contexts import Closing
 from plate_nets.common.errors import InputError, SinkError
 from plate_nets.events.event import Images, PlateEvent
 from plate_nets.events.sinks.base import Record, Site
@@ -42,6 +44,7 @@ from tests.waiting import eventually
 
 RIGHT_SECONDS = 5.0
 """Promised maximum until Home Assistant knows which cameras there are, and which are available."""
+EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
 @pytest.fixture
@@ -134,8 +137,8 @@ def said_of(car: PlateEvent, broker: Broker, folder: Path) -> dict[str, str]:
     (folder / "a.jpg").write_bytes(b"JPEG")
     _, messages = broker.subscribe()
     zones = {car.camera_id: [visit.zone for visit in car.zones]}
-    site: dict[str, Any] = {"zones": zones, "lists": ["staff"], "pictures": folder}
-    with closing(Program(folder / "watch", broker.url(), {car.camera_id: True}, **site)) as program:
+    site = {"zones": zones, "lists": ["staff"], "pictures": folder}
+    with Program(folder / "watch", broker.url(), {car.camera_id: True}, site) as program:
         program.recorder.record(replace(car, images=Images(frame="a.jpg")))
         heard = until(messages, "site/plates/lists/staff/visits", "1")
     heard += until(messages, "site/plates/status", "offline")
@@ -211,7 +214,7 @@ def test_the_blueprint_opens_the_gate_on_what_is_published(broker: Broker, tmp_p
     _, messages = broker.subscribe()
     topic = head["input"]["topic"]["default"].replace("plates/", "site/plates/")
     late, car = event(1, listed=True), recent(event(2, listed=True))
-    with closing(Program(tmp_path, broker.url(), {"gate": True}, lists=["staff"], retain=True)) as program:
+    with Program(tmp_path, broker.url(), {"gate": True}, {"lists": ["staff"]}, retain=True) as program:
         for each in (event(0), late, car, later(car)):
             program.recorder.record(each)
         told = [each for each in until(messages, "site/plates/lists/staff/visits", "2") if each.topic == topic]
@@ -352,25 +355,17 @@ def test_a_long_message_to_a_listener_fills_no_memory(hostile: Hostile) -> None:
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000, "kB"
 
 
-class Program:
-    """A `plates watch` as the broker sees it."""
+class Program(Closing):
+    """A `plates watch` as the broker sees it. ``site``: more of what the `Site` has."""
 
     def __init__(
-        self,
-        folder: Path,
-        url: str,
-        cameras: dict[str, bool],
-        *,
-        zones: dict[str, list[str]] = {},  # noqa: B006  not changed
-        lists: Sequence[str] = (),
-        pictures: Path | None = None,
-        **settings: Any,
+        self, folder: Path, url: str, cameras: dict[str, bool], site: Mapping[str, Any] = EMPTY, **settings: Any
     ) -> None:
         folder.mkdir(exist_ok=True)
         self.cameras = cameras
         self.said: list[str] = []
         self.recorder = Recorder(folder / "outbox.sqlite", [MqttSettings(url=url, **settings)], self.said.append)
-        self.recorder.follow(Site(lambda: dict(self.cameras), zones, lists, pictures))
+        self.recorder.follow(Site(lambda: dict(self.cameras), **site))
 
     def close(self) -> None:
         self.recorder.close()
@@ -432,7 +427,7 @@ def home(broker: Broker) -> Home:
 
 
 def test_a_lost_camera_is_unavailable_and_the_others_are_not(broker: Broker, home: Home, tmp_path: Path) -> None:
-    with closing(Program(tmp_path, broker.url(), {"gate": False, "yard": False})) as program:
+    with Program(tmp_path, broker.url(), {"gate": False, "yard": False}) as program:
         assert home.shows(gate=False, yard=False)
         program.cameras = {"gate": True, "yard": True}
         assert home.shows(gate=True, yard=True)
@@ -443,7 +438,7 @@ def test_a_lost_camera_is_unavailable_and_the_others_are_not(broker: Broker, hom
 
 def test_the_events_of_a_lost_camera_come_before_it_is_unavailable(broker: Broker, tmp_path: Path) -> None:
     _, messages = broker.subscribe()
-    with closing(Program(tmp_path, broker.url(), {"gate": True})) as program:
+    with Program(tmp_path, broker.url(), {"gate": True}) as program:
         until(messages, "site/plates/gate/status", "online")
         program.cameras["gate"] = False
         program.recorder.record(event(1))
@@ -455,9 +450,9 @@ def test_the_events_of_a_lost_camera_come_before_it_is_unavailable(broker: Broke
 def test_a_second_program_that_ends_leaves_the_first_as_it_is(
     broker: Broker, home: Home, tmp_path: Path, cameras: dict[str, bool]
 ) -> None:
-    with closing(Program(tmp_path / "first", broker.url(), {"gate": True})):
+    with Program(tmp_path / "first", broker.url(), {"gate": True}):
         assert home.shows(gate=True)
-        with closing(Program(tmp_path / "second", broker.url(), cameras)):
+        with Program(tmp_path / "second", broker.url(), cameras):
             assert home.shows(**{"gate": True, **cameras})
         assert home.shows(**{**dict.fromkeys(cameras, False), "gate": True})
         assert eventually(lambda: home.last("site/plates/status") == "online", 30)
@@ -467,9 +462,9 @@ def test_two_programs_with_one_id_do_not_take_each_other_away(broker: Broker, ho
     """The second's outbox is a copy of the first's, and so is its id on the broker."""
     Program(tmp_path / "first", broker.url(), {"gate": True}).close()
     shutil.copytree(tmp_path / "first", tmp_path / "second")
-    with closing(Program(tmp_path / "first", broker.url(), {"gate": True})):
+    with Program(tmp_path / "first", broker.url(), {"gate": True}):
         assert home.shows(gate=True)
-        with closing(Program(tmp_path / "second", broker.url(), {"yard": True})):
+        with Program(tmp_path / "second", broker.url(), {"yard": True}):
             assert home.shows(gate=True, yard=True)
         assert home.shows(gate=True, yard=False)
 
@@ -488,8 +483,8 @@ def test_nothing_is_left_of_what_is_gone(
     broker: Broker, home: Home, tmp_path: Path, cameras: dict[str, bool], settings: dict[str, Any]
 ) -> None:
     (tmp_path / "a.jpg").write_bytes(b"JPEG")
-    site: dict[str, Any] = {"zones": {"gate": ["drive"]}, "lists": ["staff"], "pictures": tmp_path}
-    with closing(Program(tmp_path, broker.url(), {"gate": True}, retain=True, **site)) as program:
+    site = {"zones": {"gate": ["drive"]}, "lists": ["staff"], "pictures": tmp_path}
+    with Program(tmp_path, broker.url(), {"gate": True}, site, retain=True) as program:
         program.recorder.record(replace(event(1, listed=True, zone="drive"), images=Images(frame="a.jpg")))
         assert eventually(lambda: home.last("site/plates/gate/zones/drive/picture"), 30)
         assert eventually(lambda: home.last("site/plates/lists/staff/visits") == "1", 30)
@@ -499,7 +494,7 @@ def test_nothing_is_left_of_what_is_gone(
         before = set(home.said)
     url = broker.url().replace("/site/plates", settings.pop("url", "/site/plates"))
     shown = {} if "discovery" in settings else cameras
-    with closing(Program(tmp_path, url, cameras, **settings)):
+    with Program(tmp_path, url, cameras, **settings):
         assert home.shows(**shown)
         home.forget()
         assert home.shows(**shown)
@@ -512,7 +507,7 @@ def test_nothing_is_left_of_what_is_gone(
 
 
 def test_records_of_a_camera_that_is_gone_announce_it_no_more(broker: Broker, home: Home, tmp_path: Path) -> None:
-    with closing(Program(tmp_path, broker.url(), {"yard": True})) as program:
+    with Program(tmp_path, broker.url(), {"yard": True}) as program:
         assert home.shows(yard=True)
         program.recorder.record(event(1))  # of the gate
         assert eventually(lambda: home.last("site/plates/gate/event"), 30)
@@ -532,7 +527,7 @@ def test_a_restart_takes_away_no_camera_that_is_still_there(broker: Broker, tmp_
 
 @pytest.mark.parametrize("retain", [False, True])
 def test_the_last_event_is_retained_if_asked(broker: Broker, home: Home, tmp_path: Path, retain: bool) -> None:
-    with closing(Program(tmp_path, broker.url(), {"gate": True}, retain=retain)) as program:
+    with Program(tmp_path, broker.url(), {"gate": True}, retain=retain) as program:
         program.recorder.record(event(1))
         program.recorder.record(event(2))
         assert eventually(lambda: home.last("site/plates/gate/event") == event(2).to_json(), 30)
@@ -543,7 +538,7 @@ def test_the_last_event_is_retained_if_asked(broker: Broker, home: Home, tmp_pat
 
 
 def test_a_broker_that_forgets_everything_is_told_again(broker: Broker, home: Home, tmp_path: Path) -> None:
-    with closing(Program(tmp_path, broker.url(), {"gate": True, "yard": False})) as program:
+    with Program(tmp_path, broker.url(), {"gate": True, "yard": False}) as program:
         assert home.shows(gate=True, yard=False)
         broker.stop()
         broker.start()  # mosquitto keeps nothing by default
@@ -558,7 +553,7 @@ def test_garbage_of_others_stops_no_event(broker: Broker, home: Home, tmp_path: 
         client.publish(f"homeassistant/sensor/{number}/config", text[:9], retain=True)
     for topic in ("status", "status/x", "status/x/y", "gate/status", "x/status", "gate/event", "x/event"):
         client.publish(f"site/plates/{topic}", text, 1, retain=True).wait_for_publish(30)
-    with closing(Program(tmp_path, broker.url(), {"gate": True})) as program:
+    with Program(tmp_path, broker.url(), {"gate": True}) as program:
         program.recorder.record(event(1))
         assert eventually(lambda: program.recorder.deliveries[0].state().delivered == 1, 30)
         for topic in ("status", "gate/status") if len(text) < 4096 else ():
