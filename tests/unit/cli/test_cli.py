@@ -16,6 +16,7 @@ from importlib import metadata
 from pathlib import Path
 from types import MappingProxyType
 from typing import NoReturn, cast
+from unittest.mock import Mock
 
 import cv2
 import numpy as np
@@ -163,24 +164,13 @@ def test_wrong_usage(run: Run, arguments: list[str]) -> None:
     assert run(*arguments).exit_code == 2
 
 
-class Sizes(FakeClient):
-    """Keeps the sizes of pictures, and finds a plate."""
-
-    def __init__(self) -> None:
-        super().__init__({})
-        self.sizes: list[tuple[int, ...]] = []
-
-    def read(self, image: object, sure: float | None = None, vehicles: bool = False, **_: object) -> list[Plate]:
-        assert isinstance(image, np.ndarray)
-        self.sizes.append(image.shape)
-        return [replace(READ, box=Box(10, 20, 60, 30))]
-
-
 def test_the_shape_of_pictures_may_be_told(car: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    client = Sizes()
+    client = Mock()
+    client.read.return_value = [replace(READ, box=Box(10, 20, 60, 30))]
     monkeypatch.setattr(READ_MODULE, "open_reader", lambda *_, **__: nullcontext(client))
     result = CliRunner().invoke(app, ["read", "--aspect", "8:3", "--json", str(car)])
-    assert client.sizes == [(60, 160, 3)]
+    (((picture,), _),) = client.read.call_args_list
+    assert picture.shape == (60, 160, 3)
     assert json.loads(result.stdout)[0]["plates"][0]["box"] == [5.0, 20.0, 30.0, 30.0]
     refused = CliRunner().invoke(app, ["read", "--aspect", "portrait", str(car)])
     assert refused.exit_code == 2
@@ -488,7 +478,6 @@ def test_an_unusable_control_key_file_is_reported_in_one_line(tmp_path: Path, co
 
 
 def test_an_interrupted_swap_names_the_command_to_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-
     monkeypatch.setattr("plate_nets.triton.swap.controller.Controller.states", lambda *_arguments: {})
     monkeypatch.setattr("plate_nets.triton.swap.swap.roll_back", interrupt)
     result = CliRunner().invoke(app, ["swap", "stn", "--back", "--model-repository", str(tmp_path)])

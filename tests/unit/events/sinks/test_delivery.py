@@ -11,9 +11,7 @@ from plate_nets.common import threads
 from plate_nets.common.errors import RecordRefused
 from plate_nets.events.sinks.base import Record, Sink
 from plate_nets.events.sinks.delivery import Delivery, finish_all
-from plate_nets.events.sinks.files import JsonlSink
 from plate_nets.events.sinks.outbox import Outbox
-from plate_nets.events.sinks.sqlite import SqliteSink
 from tests.disk import SmallDisk
 from tests.events import event
 from tests.waiting import eventually
@@ -113,26 +111,6 @@ def test_a_failing_delivery_reports_its_error(outbox: Outbox) -> None:
     assert threads.failing() == {"sink sink": "an internal error (KeyError); the log has its traceback"}
     assert finish_all([delivery], 30) == []
     assert threads.failing() == {}
-
-
-@pytest.mark.parametrize("kind", [JsonlSink, SqliteSink])
-def test_a_full_disk_is_reported_and_everything_is_delivered_later(
-    outbox: Outbox, small_disk: SmallDisk, kind: type[JsonlSink] | type[SqliteSink]
-) -> None:
-    said: queue.Queue[str] = queue.Queue()
-    path = small_disk.path / "events"
-    delivery = delivery_of(kind(path), outbox, said.put)
-    small_disk.fill()
-    fill(outbox, 3)
-    reason = "its disk is full" if kind is SqliteSink else "No space left on device"
-    assert said.get(timeout=30) == f"sink: {path}: {reason}; records wait in the outbox"
-    assert eventually(lambda: delivery.state().failures > 2, 30)
-    assert delivery.state().error is not None
-    small_disk.free()
-    assert said.get(timeout=60) == "sink: takes records again"
-    assert eventually(lambda: delivery.state().waiting == 0, 60)
-    assert (delivery.state().delivered, delivery.state().error) == (3, None)
-    assert finish_all([delivery], 30) == []
 
 
 def test_delivered_records_do_not_repeat_while_the_outbox_is_not_writable(small_disk: SmallDisk) -> None:
