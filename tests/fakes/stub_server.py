@@ -5,19 +5,21 @@ Where the protocols differ, it answers as Triton 24.10 does. `StubServer.fault` 
 
 import contextlib
 import json
-import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from functools import partial
 from typing import Any
 
 import grpc
 import numpy as np
+from google.protobuf.json_format import MessageToDict, ParseDict
 from numpy.typing import NDArray
-from tritonclient.grpc import model_config_pb2, service_pb2, service_pb2_grpc
+from tritonclient.grpc import service_pb2, service_pb2_grpc
+
+from tests.local_http import LocalHttp, QuietHandler
 
 CONFIG = {"name": "double", "max_batch_size": 8, "parameters": {"KEPT": {"string_value": "as it is"}}}
 METADATA = {"name": "triton", "version": "2.51.0", "extensions": ["statistics"]}
@@ -78,25 +80,19 @@ def stub_server() -> Iterator[StubServer]:
     class Handler(_HttpHandler):
         server_stub = stub
 
-    over_http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    over_http.daemon_threads = True
-    thread = threading.Thread(target=over_http.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
     over_grpc = grpc.server(ThreadPoolExecutor(8))
     service_pb2_grpc.add_GRPCInferenceServiceServicer_to_server(_Servicer(stub), over_grpc)
-    stub.http_url = f"127.0.0.1:{over_http.server_port}"
-    stub.grpc_url = f"127.0.0.1:{over_grpc.add_insecure_port('127.0.0.1:0')}"
-    over_grpc.start()
-    try:
-        yield stub
-    finally:
-        over_grpc.stop(None)
-        over_http.shutdown()
-        over_http.server_close()
-        thread.join()
+    with closing(LocalHttp(Handler)) as over_http:
+        stub.http_url = f"127.0.0.1:{over_http.port}"
+        stub.grpc_url = f"127.0.0.1:{over_grpc.add_insecure_port('127.0.0.1:0')}"
+        over_grpc.start()
+        try:
+            yield stub
+        finally:
+            over_grpc.stop(None)
 
 
-class _HttpHandler(BaseHTTPRequestHandler):
+class _HttpHandler(QuietHandler):
     server_stub: StubServer
     protocol_version = "HTTP/1.1"
 
@@ -181,13 +177,32 @@ class _HttpHandler(BaseHTTPRequestHandler):
             self.end_headers()
             self.wfile.write(body)
 
-    def log_message(self, *_: object) -> None:
-        return None
-
 
 class _Servicer(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignore[misc]
     def __init__(self, stub: StubServer) -> None:
         self._stub = stub
+        for method in self._answers(""):
+            setattr(self, method, partial(self._answer, method))
+
+    def _answers(self, model: str) -> dict[str, Mapping[str, Any]]:
+        """Each method but `ModelInfer` -> its answer about a model."""
+        return {
+            "ServerLive": {"live": True},
+            "ServerReady": {"ready": True},
+            "ModelReady": {"ready": model not in self._stub.missing},
+            "ServerMetadata": METADATA,
+            "ModelMetadata": {"name": model, "versions": VERSIONS},
+            "ModelConfig": {"config": CONFIG},
+            "ModelStatistics": {"model_stats": [_statistics()]},
+            "RepositoryIndex": {"models": [VERSION]},
+            "RepositoryModelLoad": {},
+            "RepositoryModelUnload": {},
+            "SystemSharedMemoryStatus": {
+                "regions": {name: {"name": name, "byte_size": size} for name, size in self._stub.regions.items()}
+            },
+            "SystemSharedMemoryRegister": {},
+            "SystemSharedMemoryUnregister": {},
+        }
 
     def _take(self, context: Any, method: str, **fields: Any) -> None:
         self._stub.take(method, dict(context.invocation_metadata()), **fields)
@@ -195,65 +210,15 @@ class _Servicer(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignore[
             _, status, message = self._stub.fault
             context.abort(grpc.StatusCode[status], message)
 
-    def ServerLive(self, request: Any, context: Any) -> Any:
-        self._take(context, "ServerLive")
-        return service_pb2.ServerLiveResponse(live=True)
-
-    def ServerReady(self, request: Any, context: Any) -> Any:
-        self._take(context, "ServerReady")
-        return service_pb2.ServerReadyResponse(ready=True)
-
-    def ModelReady(self, request: Any, context: Any) -> Any:
-        self._take(context, "ModelReady", name=request.name)
-        return service_pb2.ModelReadyResponse(ready=request.name not in self._stub.missing)
-
-    def ServerMetadata(self, request: Any, context: Any) -> Any:
-        self._take(context, "ServerMetadata")
-        return service_pb2.ServerMetadataResponse(**METADATA)
-
-    def ModelMetadata(self, request: Any, context: Any) -> Any:
-        self._take(context, "ModelMetadata", name=request.name)
-        return service_pb2.ModelMetadataResponse(name=request.name, versions=VERSIONS)
-
-    def ModelConfig(self, request: Any, context: Any) -> Any:
-        self._take(context, "ModelConfig", name=request.name)
-        return service_pb2.ModelConfigResponse(config=model_config_pb2.ModelConfig(**CONFIG))
-
-    def ModelStatistics(self, request: Any, context: Any) -> Any:
-        self._take(context, "ModelStatistics", name=request.name, version=request.version)
-        success = service_pb2.StatisticDuration(count=ANSWERED)
-        statistics = service_pb2.ModelStatistics(
-            name="double", version="3", inference_stats=service_pb2.InferStatistics(success=success)
-        )
-        return service_pb2.ModelStatisticsResponse(model_stats=[statistics])
-
-    def RepositoryIndex(self, request: Any, context: Any) -> Any:
-        self._take(context, "RepositoryIndex")
-        return service_pb2.RepositoryIndexResponse(models=[service_pb2.RepositoryIndexResponse.ModelIndex(**VERSION)])
-
-    def RepositoryModelLoad(self, request: Any, context: Any) -> Any:
-        parameters = {name: value.string_param for name, value in request.parameters.items()}
-        self._take(context, "RepositoryModelLoad", name=request.model_name, **parameters)
-        return service_pb2.RepositoryModelLoadResponse()
-
-    def RepositoryModelUnload(self, request: Any, context: Any) -> Any:
-        self._take(context, "RepositoryModelUnload", name=request.model_name)
-        return service_pb2.RepositoryModelUnloadResponse()
-
-    def SystemSharedMemoryStatus(self, request: Any, context: Any) -> Any:
-        self._take(context, "SystemSharedMemoryStatus")
-        status = service_pb2.SystemSharedMemoryStatusResponse
-        regions = {name: status.RegionStatus(name=name, byte_size=size) for name, size in self._stub.regions.items()}
-        return status(regions=regions)
-
-    def SystemSharedMemoryRegister(self, request: Any, context: Any) -> Any:
-        fields = {"name": request.name, "key": request.key, "offset": request.offset, "byte_size": request.byte_size}
-        self._take(context, "SystemSharedMemoryRegister", **fields)
-        return service_pb2.SystemSharedMemoryRegisterResponse()
-
-    def SystemSharedMemoryUnregister(self, request: Any, context: Any) -> Any:
-        self._take(context, "SystemSharedMemoryUnregister", name=request.name)
-        return service_pb2.SystemSharedMemoryUnregisterResponse()
+    def _answer(self, method: str, request: Any, context: Any) -> Any:
+        fields = MessageToDict(request, preserving_proto_field_name=True)
+        if "model_name" in fields:
+            fields["name"] = fields.pop("model_name")
+        for name, value in fields.pop("parameters", {}).items():
+            (fields[name],) = value.values()
+        self._take(context, method, **fields)
+        answer = self._answers(fields.get("name", ""))[method]
+        return ParseDict(answer, getattr(service_pb2, f"{method}Response")())
 
     def ModelInfer(self, request: Any, context: Any) -> Any:
         (given,) = request.inputs
