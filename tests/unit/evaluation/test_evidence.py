@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from plate_nets.common.errors import DatasetError
-from plate_nets.countries import main_scheme
 from plate_nets.evaluation.calibration import log_loss
 from plate_nets.evaluation.evidence import ReadFrame, load_evidence, save_evidence, stored_or_read
 from plate_nets.evaluation.video import FinalText
@@ -16,7 +15,6 @@ from plate_nets.evaluation.video_report import gate_cost
 from tests.commands import invoke
 from tests.unit.cameras.traffic import plate
 from training.calibrate_events import main
-from training.synthesis.drive_by import DriveBySettings, write_drive_by
 
 TEXTS = [FinalText(0.999, True), FinalText(0.97, True), FinalText(0.93, False), FinalText(0.4, False)]
 
@@ -72,12 +70,10 @@ def test_a_damaged_file_of_evidence_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_command_fits_a_temperature_and_reads_each_clip_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    drive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for _ in write_drive_by(tmp_path / "drive_3.mp4", main_scheme(), 3, DriveBySettings(cars=1, rate=10)):
-        pass
     monkeypatch.setattr("training.calibrate_events.TEMPERATURES", (1.0, 1.5))
-    arguments = [tmp_path, "--evidence", tmp_path / "kept", "--rate", 5, "--scheme", "russia"]
+    arguments = [drive.parent, "--evidence", tmp_path / "kept", "--rate", 5, "--scheme", "russia"]
     first = invoke(main, *arguments)
     assert first.exit_code == 0, first.output
     assert re.search(r"temperature: 1(\.5)?, 1 clip", first.output)

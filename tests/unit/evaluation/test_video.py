@@ -16,7 +16,6 @@ from plate_nets.evaluation.video import VideoOutcome, judge
 from plate_nets.evaluation.video_truth import TrueFrame, TruePlate, load_truth
 from plate_nets.types import Frame, Plate
 from tests.unit.cameras.traffic import plate
-from training.synthesis.drive_by import DriveBySettings, write_drive_by
 
 RUSSIA = main_scheme()
 ONE, OTHER = "A123BC77", "X900KO99"
@@ -171,12 +170,9 @@ def test_missing_clips_and_invalid_truth_are_reported(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_command_reads_a_clip_and_judges_it(tmp_path: Path) -> None:
-    path = tmp_path / "drive.mp4"
-    for _ in write_drive_by(path, RUSSIA, 3, DriveBySettings(cars=1, rate=10)):
-        pass
+def test_the_command_reads_a_clip_and_judges_it(drive: Path, tmp_path: Path) -> None:
     figures, evidence = tmp_path / "figures.json", tmp_path / "evidence"
-    arguments = ["evaluate", "--video", str(path), "--rates", "all,5", "--json", str(figures)]
+    arguments = ["evaluate", "--video", str(drive), "--rates", "all,5", "--scheme", "russia", "--json", str(figures)]
     result = CliRunner().invoke(app, [*arguments, "--evidence", str(evidence)])
     assert result.exit_code == 0, result.output
     first = json.loads(figures.read_text())
@@ -188,13 +184,9 @@ def test_the_command_reads_a_clip_and_judges_it(tmp_path: Path) -> None:
     assert json.loads(figures.read_text()) == first and stored.stat().st_mtime_ns == written
 
 
-def test_only_the_frames_that_a_rate_takes_are_read(tmp_path: Path) -> None:
-    path = tmp_path / "drive.mp4"
-    for _ in write_drive_by(path, RUSSIA, 3, DriveBySettings(cars=1, rate=10)):
-        pass
-    reader = OnePlate()
-    frames = list(read_clip(path, reader, [5, 2]))
-    assert len(frames) == count_frames(path)
+def test_only_the_frames_that_a_rate_takes_are_read(drive: Path) -> None:
+    frames = list(read_clip(drive, OnePlate(), [5, 2]))
+    assert len(frames) == count_frames(drive)
     taken = {*at_rate(frames, 5), *at_rate(frames, 2)}
     assert 0 < len(taken) < len(frames)
     assert taken == {index for index, frame in enumerate(frames) if frame.plates}
