@@ -120,16 +120,16 @@ def test_a_cameras_file_sets_the_detail_and_vehicles(tmp_path: Path) -> None:
     assert "detail: " in refused("watch", path, "--local")
 
 
+@pytest.mark.usefixtures("bus")
 @pytest.mark.parametrize(("given", "used"), [([], "far"), (["--detail", "balanced"], "balanced")])
 def test_the_detail_of_the_file_applies_without_an_option(
-    given: list[str], used: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reader: LocalReader
+    given: list[str], used: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     Path("cameras.yaml").write_text("cameras: [{source: nothing.mp4}]\ndetail: far\n", encoding="utf-8")
     asked: list[str] = []
-    module = importlib.import_module("plate_nets.cli.watch")
-    monkeypatch.setattr(module, "use_detail", lambda detail, url: asked.append(detail))
-    monkeypatch.setattr(importlib.import_module("plate_nets.cli.readers"), "local_reader", lambda *_: reader)
+    monkeypatch.setattr(
+        importlib.import_module("plate_nets.cli.watch"), "use_detail", lambda detail, url: asked.append(detail)
+    )
     CliRunner().invoke(app, ["watch", "cameras.yaml", "--local", *given])
     assert asked == [used]
 

@@ -8,12 +8,11 @@ import pytest
 from plate_nets.cameras.privacy import without_texts
 from plate_nets.common.errors import ContractError
 from plate_nets.events.event import LATER, PlateEvent, event_schema
-from tests.unit.cameras.traffic import plate, watch
+from tests.events import event
 
 
 def record() -> dict[str, Any]:
-    provisional, _ = watch(lambda time: [plate("A123BC77", 300 + 300 * time, peak=12.0)], 1)
-    return provisional.to_dict()
+    return event().to_dict()
 
 
 def test_fields_and_schema_are_the_same() -> None:
@@ -27,12 +26,12 @@ def test_an_event_of_an_earlier_minor_version_is_read() -> None:
     for name in LATER:
         del values[name]
     del values["images"]["vehicle"]
-    event = PlateEvent.from_dict(values)
-    assert (event.vehicle, event.country, event.ground, event.images.vehicle) == (None,) * 4
+    found = PlateEvent.from_dict(values)
+    assert (found.vehicle, found.country, found.ground, found.images.vehicle) == (None,) * 4
 
 
 def test_an_event_tells_the_latin_form_of_its_plate() -> None:
-    korean = replace(PlateEvent.from_dict(record()), plate="12가3456")
+    korean = replace(event(), plate="12가3456")
     assert korean.to_dict()["latin"] == "12GA3456"
     assert PlateEvent.from_dict(korean.to_dict()) == korean
     assert record()["latin"] is None, "the plate itself is in Latin letters"
