@@ -196,12 +196,7 @@ def test_detected_boxes(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("boxes", "options"),
-    [
-        ("given", ()),
-        ("detected", ()),
-        ("detected", ("--scheme", "latin", "--sure", "0.8")),
-    ],
+    ("boxes", "options"), [("given", ()), ("detected", ()), ("detected", ("--scheme", "latin", "--sure", "0.8"))]
 )
 def test_command(folder: Path, boxes: str, options: tuple[str, ...]) -> None:
     path = folder / "figures.json"

@@ -50,10 +50,7 @@ def test_a_hanging_process_is_ended_with_its_stacks_in_the_log(call: str) -> Non
 
 @pytest.mark.parametrize(
     ("work", "stalled_after"),
-    [
-        ("for _ in range(30):\n    with watchdog.working():\n        time.sleep(0.1)", 2),
-        (IDLE, 0.5),
-    ],
+    [("for _ in range(30):\n    with watchdog.working():\n        time.sleep(0.1)", 2), (IDLE, 0.5)],
     ids=["busy", "idle"],
 )
 def test_a_working_or_waiting_process_is_not_ended(work: str, stalled_after: float) -> None:
