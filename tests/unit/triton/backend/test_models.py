@@ -167,12 +167,15 @@ def test_the_picture_is_passed_on_unchanged(chain: triton.Server, sent: dict[str
     assert handed[0] is asked[0], "the caller's own tensor"
 
 
-def test_crops_are_passed_on_without_a_copy(chain: triton.Server) -> None:
+def test_crops_are_passed_on_without_a_copy_and_only_the_logits_are_copied_to_the_host(chain: triton.Server) -> None:
     chain.models[YOLO.name] = FakeModel(YOLO, plates(32))
     ask(input__0=FRAME)
     yolo, stn, lprnet = (chain.models[spec.name] for spec in (YOLO, STN, LPRNET))
     assert np.shares_memory(stn.given[0][0], yolo.gave[0][0])
     assert all(any(np.shares_memory(given, gave) for (gave,) in stn.gave) for (given,) in lprnet.given)
+    wanted = {each.model_name: each.preferred_memory for each in chain.asked}
+    assert wanted[STN.name] is wanted[YOLO.name] is None
+    assert wanted[LPRNET.name] == triton.PreferredMemory(triton.TRITONSERVER_MEMORY_CPU)
 
 
 def test_a_plate_without_a_text_is_also_read_from_its_upright_crop(chain: triton.Server) -> None:
@@ -181,13 +184,6 @@ def test_a_plate_without_a_text_is_also_read_from_its_upright_crop(chain: triton
     outputs(ask(input__0=FRAME))
     assert [given[:, 0, 0, 0].tolist() for (given,) in chain.models[STN.name].given] == [[0, 1, 2], [5, 6, 7]]
     assert chain.metrics['plates_stage_seconds{"stage": "look_again"}'] == 1
-
-
-def test_only_the_logits_are_copied_to_the_host(chain: triton.Server) -> None:
-    ask(input__0=FRAME)
-    wanted = {each.model_name: each.preferred_memory for each in chain.asked}
-    assert wanted[STN.name] is wanted[YOLO.name] is None
-    assert wanted[LPRNET.name] == triton.PreferredMemory(triton.TRITONSERVER_MEMORY_CPU)
 
 
 @pytest.mark.parametrize(

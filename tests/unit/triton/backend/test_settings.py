@@ -7,17 +7,12 @@ import pytest
 
 from plate_nets.common.errors import ContractError, PlateError
 from plate_nets.recognition.detection import DetectionSettings
-from plate_nets.recognition.reader import FrameLimits
 from plate_nets.triton.backend.detector import Detector
 from plate_nets.triton.backend.network_model import TorchScriptModel
 from plate_nets.triton.backend.quota import usable_cores
 from plate_nets.triton.backend.recognition import Recognition
 from plate_nets.triton.backend.settings import NetworkSettings, read_settings, refuse_unknown, thread_count
 from tests.fakes import triton
-
-
-def test_defaults_apply_without_settings() -> None:
-    assert read_settings(FrameLimits, "yolo", {}, {}) == FrameLimits()
 
 
 def test_the_environment_overrides_the_config() -> None:

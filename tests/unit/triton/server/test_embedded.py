@@ -135,20 +135,16 @@ def test_regions_leave_room_in_shared_memory(free: int, megabytes: int) -> None:
     assert plan.region_size(free) == megabytes << 20
 
 
-def test_the_server_listens_on_loopback_only(converted: Path) -> None:
-    planned = plan.plan_server(wheel(), [converted], {"http": 1, "grpc": 2, "metrics": 3}, 1.0)
+def test_servers_listen_on_loopback_only_and_share_no_name(converted: Path) -> None:
+    ports = {"http": 1, "grpc": 2, "metrics": 3}
+    planned, other = (plan.plan_server(wheel(), [converted], ports, 1.0) for _ in range(2))
+    assert planned.folder != other.folder and planned.region_prefix != other.region_prefix
     assert [each for each in planned.command if "address" in each] == [
         "--http-address=127.0.0.1",
         "--grpc-address=127.0.0.1",
         "--metrics-address=127.0.0.1",
     ]
     assert {"--http-port=1", "--grpc-port=2", "--metrics-port=3"} < set(planned.command)
-
-
-def test_two_servers_share_no_name(converted: Path) -> None:
-    one, other = (plan.plan_server(wheel(), [converted], {}, 1.0) for _ in range(2))
-    assert one.folder != other.folder
-    assert one.region_prefix != other.region_prefix
 
 
 def test_the_stub_finds_this_python() -> None:
