@@ -78,12 +78,21 @@ def test_serve_names_the_options_that_need_no_server() -> None:
     assert 'pip install "plate-nets[embedded]"; or use --local or --url' in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ("--local", "--local and --url (or PLATES_URL) cannot be used together; leave one of them out\n"),
+        ("--detail far", "plates serve --detail"),
+    ],
+)
 @pytest.mark.parametrize("command", ["read car.jpg", "watch car.mp4", "web"])
-def test_local_and_url_cannot_be_combined(command: str, car: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_only_this_process_can_do_is_refused_beside_a_url(
+    command: str, options: str, says: str, car: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(car.parent)
-    result = CliRunner().invoke(app, [*command.split(), "--local", "--url", "127.0.0.1:9"])
-    says = "plates: --local and --url (or PLATES_URL) cannot be used together; leave one of them out\n"
-    assert (result.exit_code, result.stderr) == (2, says)
+    result = CliRunner().invoke(app, [*command.split(), *options.split(), "--url", "127.0.0.1:9"])
+    assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+    assert result.stderr.startswith("plates: ") and says in result.stderr
 
 
 def test_missing_networks_end_the_run_before_the_first_picture(car: Path, tmp_path: Path) -> None:

@@ -1,17 +1,21 @@
-"""--scheme: names, files, and what the command passes to its own server."""
+"""--scheme and --detail: what they change, and what a command passes to its own server."""
 
 from dataclasses import replace
 from pathlib import Path
 
+import cv2
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from plate_nets.cli import app
-from plate_nets.cli.options import SCHEME_VARIABLE, use_schemes
+from plate_nets.cli.options import SCHEME_VARIABLE, use_detail, use_schemes
 from plate_nets.cli.output import Picture, record
-from plate_nets.contract import PLATE_RECOGNITION
+from plate_nets.contract import PLATE_RECOGNITION, YOLO
+from plate_nets.recognition.detection import DetectionSettings
+from plate_nets.recognition.health import known_picture
 from plate_nets.triton.backend.settings import SchemeSettings, read_settings
-from plate_nets.types import Reading
+from plate_nets.types import DEFAULT_DETAIL, Reading
 from tests.schemes import make_testland, write_testland
 from tests.unit.cameras.traffic import plate
 
@@ -52,3 +56,33 @@ def test_every_command_refuses_an_unknown_scheme_in_one_line(
     result = CliRunner().invoke(app, [*command, *(["--scheme", name] if by == "option" else [])])
     assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
     assert result.stderr.startswith("plates: scheme: expected ") and f"got {name!r}" in result.stderr
+
+
+@pytest.fixture(scope="module")
+def far_away(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A full-HD picture that contains the known one at smaller and smaller sizes."""
+    near = cv2.imdecode(np.frombuffer(known_picture().image, np.uint8), cv2.IMREAD_COLOR)
+    frame = np.full((1080, 1920, 3), 114, np.uint8)
+    for number, width in enumerate((180, 140, 110, 90, 70, 56)):
+        height = round(width * near.shape[0] / near.shape[1])
+        small = cv2.resize(near, (width, height), interpolation=cv2.INTER_AREA)
+        frame[400 : 400 + height, 100 + 300 * number : 100 + 300 * number + width] = small
+    path = tmp_path_factory.mktemp("far") / "far.png"
+    cv2.imwrite(str(path), frame)
+    return path
+
+
+def test_far_plates_are_found_if_requested(far_away: Path) -> None:
+    found = {}
+    for detail in ("fast", "far"):
+        result = CliRunner().invoke(app, ["read", str(far_away), "--local", "--detail", detail])
+        assert result.exit_code == 0, result.stderr
+        found[detail] = result.stdout.count("score")
+    assert found["fast"] < found["far"]
+
+
+def test_the_option_reaches_a_server_of_this_process() -> None:
+    use_detail(None)
+    assert read_settings(DetectionSettings, YOLO.name, {}).detail == DEFAULT_DETAIL
+    use_detail("far")
+    assert read_settings(DetectionSettings, YOLO.name, {}).detail == "far"
