@@ -31,6 +31,7 @@ from plate_nets.cli import app
 from plate_nets.cli.read import Source, find_pictures
 from plate_nets.client import PlateClient
 from plate_nets.client.healing import Healing
+from plate_nets.common.contexts import Closing
 from plate_nets.common.errors import DeadlineExceeded, InputError, ModelDied, ServerError, ServerUnavailable
 from plate_nets.countries.designs import UNKNOWN
 from plate_nets.recognition.left_out import LeftOut
@@ -50,17 +51,11 @@ READ_MODULE = importlib.import_module("plate_nets.cli.read")  # in the package, 
 Answers = Mapping[bytes, list[Plate] | Exception]
 
 
-class FakeClient:
+class FakeClient(Closing):
     """Knows the plates of some pictures by their bytes; anything else is no picture."""
 
     def __init__(self, answers: Answers) -> None:
         self.answers = answers
-
-    def __enter__(self) -> "FakeClient":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        return None
 
     def read(
         self, image: bytes, *, evidence: bool = False, sure: float | None = None, vehicles: bool = False

@@ -87,8 +87,7 @@ class Recording:
         self._disk.free()
 
     def kill(self) -> None:
-        self._process.kill()
-        self._process.wait()
+        self.close()
         self._begin()
 
     def end(self) -> None:
