@@ -150,16 +150,14 @@ def test_only_new_and_empty_folders_in_tmp_are_removed(
     assert not of_another.exists()
 
 
-def test_the_guard_ignores_signals(guarded: Callable[..., Guarded]) -> None:
+def test_the_guard_ignores_signals_and_takes_the_server_with_it_when_it_is_killed(
+    guarded: Callable[..., Guarded],
+) -> None:
     running = guarded()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         running.process.send_signal(number)
     assert not eventually(lambda: running.process.poll() is not None, 0.6)
     assert is_alive(running.pids[0])
-
-
-def test_a_killed_guard_takes_the_server_with_it(guarded: Callable[..., Guarded]) -> None:
-    running = guarded()
     running.process.kill()
     running.process.wait()
     assert eventually(lambda: not is_alive(running.pids[0]), 20)

@@ -46,11 +46,12 @@ def started(client: ProbeClient, metrics: Callable[[], str] = str, interval: flo
     return prober
 
 
-def test_the_prober_ends_at_once_between_two_probes() -> None:
-    client = Fake()
+@pytest.mark.parametrize("error", [None, ServerUnavailable("refused")], ids=["well", "the server is gone"])
+def test_the_prober_ends_at_once_between_two_probes(error: PlateError | None) -> None:
+    client = Fake(error)
     client.may_answer.set()
     prober = started(client)
-    assert prober.verdicts.get(timeout=60).fault == ""
+    assert prober.verdicts.get(timeout=60).fault == str(error or "")
     prober.end(60)
     assert not prober.is_alive()
 
@@ -63,14 +64,6 @@ def test_the_prober_ends_with_the_probe_in_progress() -> None:
     assert prober.is_alive()
     client.may_answer.set()
     prober.join(60)
-    assert not prober.is_alive()
-
-
-def test_the_prober_ends_if_the_server_is_gone() -> None:
-    client = Fake(ServerUnavailable("refused"))
-    prober = started(client)
-    assert client.asked.wait(60)
-    prober.end(60)
     assert not prober.is_alive()
 
 

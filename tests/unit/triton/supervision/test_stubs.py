@@ -88,7 +88,7 @@ def test_the_command_line_of_a_stub_gives_its_model(server: Server) -> None:
     assert stub_model(psutil.Process()) is None
 
 
-def test_a_death_is_reported_once(server: Server) -> None:
+def test_a_death_is_reported_once_and_an_unloaded_stub_is_none(server: Server) -> None:
     watch = StubWatch()
     assert not look_twice(watch)
     kill(server.pids[3])
@@ -97,13 +97,9 @@ def test_a_death_is_reported_once(server: Server) -> None:
     kill(server.pids[0])
     kill(server.pids[2])
     assert look_twice(watch) == {"stn": 1, "plate_recognition": 1}
-
-
-def test_an_unloaded_stub_is_not_reported_as_a_death(server: Server) -> None:
-    watch = StubWatch()
-    look_twice(watch)
     server.unload(1)
     assert not look_twice(watch)
+    assert not watch.check(2**22 + 1), "a server that is gone has no stubs"
 
 
 def test_stubs_can_be_killed(server: Server) -> None:
@@ -116,35 +112,22 @@ def test_stubs_can_be_killed(server: Server) -> None:
     assert psutil.Process(server.pids[0]).status() != psutil.STATUS_ZOMBIE
 
 
-def test_a_server_that_is_gone_has_no_stubs(server: Server) -> None:
-    watch = StubWatch()
-    look_twice(watch)
-    assert not watch.check(2**22 + 1)
-
-
-def test_a_stopped_stub_is_killed_and_counted_once(server: Server) -> None:
+def test_a_stub_that_stays_stopped_is_killed_and_counted_once(server: Server) -> None:
     watch = StubWatch()
     watch.check(server.process.pid)
-    frozen = psutil.Process(server.pids[3])
-    frozen.suspend()
-    assert becomes(psutil.STATUS_STOPPED, frozen.pid)
+    stub = psutil.Process(server.pids[3])
+    stub.suspend()
+    assert becomes(psutil.STATUS_STOPPED, stub.pid)
+    assert watch.check(server.process.pid) == Counter()
+    stub.resume()
+    assert becomes(psutil.STATUS_SLEEPING, stub.pid)
+    assert watch.check(server.process.pid) == Counter()
+    assert not watch.still and len(watch.living) == 4, "it continues"
+    stub.suspend()
+    assert becomes(psutil.STATUS_STOPPED, stub.pid)
     checks = [watch.check(server.process.pid) for _ in range(2)]
     assert checks == [Counter(), Counter(plate_recognition=1)]
-    assert watch.still == {frozen.pid}
-    assert becomes(psutil.STATUS_ZOMBIE, frozen.pid)
+    assert watch.still == {stub.pid}
+    assert becomes(psutil.STATUS_ZOMBIE, stub.pid)
     assert [watch.check(server.process.pid) for _ in range(3)] == [Counter()] * 3
     assert len(watch.living) == 3
-
-
-def test_a_stub_that_continues_is_not_killed(server: Server) -> None:
-    watch = StubWatch()
-    watch.check(server.process.pid)
-    stopped = psutil.Process(server.pids[0])
-    stopped.suspend()
-    assert becomes(psutil.STATUS_STOPPED, stopped.pid)
-    assert watch.check(server.process.pid) == Counter()
-    stopped.resume()
-    assert becomes(psutil.STATUS_SLEEPING, stopped.pid)
-    assert watch.check(server.process.pid) == Counter()
-    assert not watch.still
-    assert len(watch.living) == 4
