@@ -127,9 +127,8 @@ def test_the_detail_of_the_file_applies_without_an_option(
 ) -> None:
     Path("cameras.yaml").write_text("cameras: [{source: nothing.mp4}]\ndetail: far\n", encoding="utf-8")
     asked: list[str] = []
-    monkeypatch.setattr(
-        importlib.import_module("plate_nets.cli.watch"), "use_detail", lambda detail, url: asked.append(detail)
-    )
+    module = importlib.import_module("plate_nets.cli.watch")
+    monkeypatch.setattr(module, "use_detail", lambda detail, url: asked.append(detail))
     CliRunner().invoke(app, ["watch", "cameras.yaml", "--local", *given])
     assert asked == [used]
 

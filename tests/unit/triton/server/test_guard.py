@@ -150,9 +150,7 @@ def test_only_new_and_empty_folders_in_tmp_are_removed(
     assert not of_another.exists()
 
 
-def test_the_guard_ignores_signals_and_takes_the_server_with_it_when_it_is_killed(
-    guarded: Callable[..., Guarded],
-) -> None:
+def test_the_guard_ignores_signals_and_takes_the_server_with_it_when_killed(guarded: Callable[..., Guarded]) -> None:
     running = guarded()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         running.process.send_signal(number)
