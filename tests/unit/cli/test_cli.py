@@ -15,7 +15,6 @@ from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 from types import MappingProxyType
-from typing import NoReturn, cast
 from unittest.mock import Mock
 
 import cv2
@@ -29,9 +28,7 @@ from typer.testing import CliRunner
 import plate_nets.cli
 from plate_nets.cli import app
 from plate_nets.cli.read import Source, find_pictures
-from plate_nets.client import PlateClient
 from plate_nets.client.healing import Healing
-from plate_nets.common.contexts import Closing
 from plate_nets.common.errors import DeadlineExceeded, InputError, ModelDied, ServerError, ServerUnavailable
 from plate_nets.countries.designs import UNKNOWN
 from plate_nets.recognition.left_out import LeftOut
@@ -48,23 +45,7 @@ PICTURE = encode(compose(60, 80), ".jpg")
 
 
 READ_MODULE = importlib.import_module("plate_nets.cli.read")  # in the package, this name is the command
-Answers = Mapping[bytes, list[Plate] | Exception]
-
-
-class FakeClient(Closing):
-    """Knows the plates of some pictures by their bytes; anything else is no picture."""
-
-    def __init__(self, answers: Answers) -> None:
-        self.answers = answers
-
-    def read(
-        self, image: bytes, *, evidence: bool = False, sure: float | None = None, vehicles: bool = False
-    ) -> list[Plate]:
-        asked.append(sure)
-        answer = self.answers.get(image, InputError("image: expected a picture"))
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
+Answers = Mapping[bytes, list[Plate] | BaseException]
 
 
 Run = Callable[..., Result]
@@ -76,12 +57,19 @@ recovered: list[int] = []
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch) -> Run:
-    """`plates read` with a client that knows `answers`."""
+    """`plates read` with a client that knows pictures by their bytes; anything else is no picture."""
 
     def invoke(*arguments: object, answers: Answers = MappingProxyType({PICTURE: [READ, UNREAD]})) -> Result:
+        def read(image: bytes, *, sure: float | None = None, **_: object) -> list[Plate]:
+            asked.append(sure)
+            answer = answers.get(image, InputError("image: expected a picture"))
+            if isinstance(answer, BaseException):
+                raise answer
+            return answer
+
         recovered.clear()
         asked.clear()
-        reader = Healing(cast(PlateClient, FakeClient(answers)), lambda: recovered.append(1))
+        reader = Healing(Mock(read=read), lambda: recovered.append(1))
         monkeypatch.setattr(READ_MODULE, "open_reader", lambda *_, **__: nullcontext(reader))
         return CliRunner().invoke(app, ["read", *map(str, arguments)])
 
@@ -440,13 +428,8 @@ def test_folders_are_searched_in_order(tmp_path: Path) -> None:
     ]
 
 
-def interrupt(*_: object, **__: object) -> NoReturn:
-    raise KeyboardInterrupt
-
-
-def test_ctrl_c_is_a_clean_end(run: Run, car: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(FakeClient, "read", interrupt)
-    result = run(car)
+def test_ctrl_c_is_a_clean_end(run: Run, car: Path) -> None:
+    result = run(car, answers={PICTURE: KeyboardInterrupt()})
     assert result.exit_code == 130
     assert "Traceback" not in result.output
 
@@ -474,7 +457,7 @@ def test_an_unusable_control_key_file_is_reported_in_one_line(tmp_path: Path, co
 
 def test_an_interrupted_swap_names_the_command_to_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("plate_nets.triton.swap.controller.Controller.states", lambda *_arguments: {})
-    monkeypatch.setattr("plate_nets.triton.swap.swap.roll_back", interrupt)
+    monkeypatch.setattr("plate_nets.triton.swap.swap.roll_back", Mock(side_effect=KeyboardInterrupt))
     result = CliRunner().invoke(app, ["swap", "stn", "--back", "--model-repository", str(tmp_path)])
     assert result.exit_code == plate_nets.cli.INTERRUPTED
     assert result.stderr == "plates: interrupted; `plates swap stn --list` says which version answers\n"

@@ -4,10 +4,10 @@ import importlib
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import NoReturn
+from unittest.mock import Mock
 
 import pytest
 from typer.testing import CliRunner
@@ -19,7 +19,6 @@ from plate_nets.common.errors import InputError, MissingExtra, WeightsError
 from plate_nets.countries import main_scheme
 from plate_nets.recognition.health import check_health, known_picture
 from plate_nets.recognition.reader import FrameLimits
-from plate_nets.triton.server import EmbeddedTriton
 from plate_nets.web.settings import WebSettings
 from tests.clips import still, write_clip
 
@@ -188,21 +187,11 @@ def test_without_a_terminal_a_line_announces_a_long_step(capsys: pytest.CaptureF
     assert capsys.readouterr() == ("", "Starting Triton ...\n")
 
 
-class SlowServer(EmbeddedTriton):
-    """A server that starts slowly: models that it waits for, or nothing but its ports."""
-
-    def __init__(self, awaited: str) -> None:
-        self.awaited = awaited
-
-    def start(self, slow: Callable[[str], None] = lambda awaited: None) -> None:
-        slow(self.awaited)
-
-    def stop(self) -> None:
-        pass
-
-
 @pytest.mark.parametrize(("awaited", "named"), [("yolo, stn", "yolo, stn"), ("", "its ports")])
 def test_a_slow_start_says_what_it_waits_for(awaited: str, named: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with started(SlowServer(awaited)):
+    server = Mock()
+    server.start.side_effect = lambda slow: slow(awaited)
+    with started(server):
         pass
+    server.stop.assert_called_once_with()
     assert capsys.readouterr() == ("", f"Starting Triton and loading the models: waiting for {named} ...\n")

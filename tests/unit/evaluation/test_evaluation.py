@@ -4,6 +4,7 @@ import io
 import json
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import cv2
 import numpy as np
@@ -129,12 +130,13 @@ def cut(frame: Frame, boxes: Boxes) -> PlateCrops[Crops]:
     return PlateCrops(crops, box_quads(boxes).reshape(-1, 8), crops[:0], crops)
 
 
-def test_given_boxes(folder: Path) -> None:
-    def read(cut: PlateCrops[Crops]) -> list[Reading]:
-        return [Reading("A123BC77", "A123BC77", 1.0)] * len(cut.crops)
+def read_crops(cut: PlateCrops[Crops]) -> list[Reading]:
+    return [Reading("A123BC77", "A123BC77", 1.0)] * len(cut.crops)
 
+
+def test_given_boxes(folder: Path) -> None:
     dataset = load_dataset(folder)
-    outcome = evaluate_given(dataset.photos(), cut, read, RUSSIA)
+    outcome = evaluate_given(dataset.photos(), cut, read_crops, RUSSIA)
     assert [p.exact for p in outcome.plates] == [True]
     # two corners of the box (20, 20) and (80, 36) are 2 px off the labelled ones; the plate is 14 px high
     assert outcome.plates[0].turn == pytest.approx(np.degrees(np.arctan(2 / 60)))
@@ -154,14 +156,10 @@ def test_given_boxes(folder: Path) -> None:
 
 
 def test_many_plates_of_one_photo_are_read_in_parts(folder: Path) -> None:
-    sizes = []
-
-    def read(cut: PlateCrops[Crops]) -> list[Reading]:
-        sizes.append(len(cut.crops))
-        return [Reading("A123BC77", "A123BC77", 1.0)] * len(cut.crops)
-
+    read = Mock(side_effect=read_crops)
     ((photo, (label, *_)),) = load_dataset(folder).photos()
     outcome = evaluate_given([(photo, (label,) * 150)], cut, read, RUSSIA)
+    sizes = [len(each.args[0].crops) for each in read.call_args_list]
     assert (sizes, len(outcome.plates), outcome.crops) == ([64, 64, 22], 150, [])
     assert len(evaluate_given([(photo, (label,) * 150)], cut, read, RUSSIA, keep_crops=True).crops) == 150
 

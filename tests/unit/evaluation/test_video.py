@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from typer.testing import CliRunner
@@ -14,18 +15,11 @@ from plate_nets.evaluation.clips import Clip, at_rate, count_frames, find_clips,
 from plate_nets.evaluation.evidence import ReadFrame
 from plate_nets.evaluation.video import VideoOutcome, judge
 from plate_nets.evaluation.video_truth import TrueFrame, TruePlate, load_truth
-from plate_nets.types import Frame, Plate
+from plate_nets.types import Plate
 from tests.unit.cameras.traffic import plate
 
 RUSSIA = main_scheme()
 ONE, OTHER = "A123BC77", "X900KO99"
-
-
-class OnePlate:
-    """Finds the same plate in every picture."""
-
-    def read(self, image: Frame | bytes, *, evidence: bool = False) -> list[Plate]:
-        return [plate(ONE, 300)]
 
 
 def true(seen: Plate, car: int, text: str, visible: float = 1.0) -> TruePlate:
@@ -185,7 +179,7 @@ def test_the_command_reads_a_clip_and_judges_it(drive: Path, tmp_path: Path) -> 
 
 
 def test_only_the_frames_that_a_rate_takes_are_read(drive: Path) -> None:
-    frames = list(read_clip(drive, OnePlate(), [5, 2]))
+    frames = list(read_clip(drive, Mock(read=lambda *_, **__: [plate(ONE, 300)]), [5, 2]))
     assert len(frames) == count_frames(drive)
     taken = {*at_rate(frames, 5), *at_rate(frames, 2)}
     assert 0 < len(taken) < len(frames)

@@ -86,11 +86,3 @@ def test_a_car_that_stops_turns_and_comes_again_is_told_once(receiver: Receiver,
         if result != ([text], once, ["lists/staff", "lists/staff/gate"]):
             wrong[text] = result
     assert not wrong, f"{count - len(wrong)} of {count} are told once"
-
-
-def test_a_car_that_comes_again_after_the_memory_is_told_again(receiver: Receiver) -> None:
-    rng = np.random.default_rng(47)
-    (text,) = texts(1, rng)
-    titles, counts, begun = told(returning(text, 65, rng), receiver)
-    assert titles == [text] * 2 and counts["gate"] == counts["lists/staff"] == 2
-    assert begun == ["lists/staff", "lists/staff/gate"] * 2
