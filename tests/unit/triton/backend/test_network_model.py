@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -63,17 +64,16 @@ def crops(*values: float) -> np.ndarray:
     return np.stack([np.full(CROP_DIMS, value, np.float32) for value in values])
 
 
-class Counted:
-    """Counts the forward passes of a model's network from now on, and the rows of each."""
+def watched(model: TorchScriptModel) -> Mock:
+    """The network of a model, which notes its forward passes from now on."""
+    runtime: Any = model._runtime
+    runtime._network = network = Mock(side_effect=runtime._network)
+    return network
 
-    def __init__(self, model: TorchScriptModel) -> None:
-        runtime: Any = model._runtime
-        self.network, runtime._network = runtime._network, self
-        self.batches: list[int] = []
 
-    def __call__(self, rows: Any) -> Any:
-        self.batches.append(len(rows))
-        return self.network(rows)
+def batches(network: Mock) -> list[int]:
+    """The rows of each forward pass."""
+    return [len(each.args[0]) for each in network.call_args_list]
 
 
 def values(responses: Sequence[triton.InferenceResponse]) -> list[list[float]]:
@@ -85,17 +85,17 @@ def test_the_requests_of_a_batch_run_in_one_forward_pass_and_have_answers_with_m
     network: torch.nn.Module, parameters: dict[str, Any], make: Make
 ) -> None:
     model = make(network, parameters=parameters)
-    counted = Counted(model)
+    seen = watched(model)
     first = model.execute([request(crops(1)), request(crops(2, 3, 4)), request(crops(5, 6))])
     second = model.execute([request(crops(7, 8, 9))])
     assert values(first) == [[2], [3, 4, 5], [6, 7]]
     assert values(second) == [[8, 9, 10]]
-    assert counted.batches == [6, 3]
+    assert batches(seen) == [6, 3]
 
 
 def test_a_bad_request_is_answered_alone(parameters: dict[str, Any], make: Make) -> None:
     model = make(parameters=parameters)
-    counted = Counted(model)
+    seen = watched(model)
     bad = [
         request(np.zeros((1, 3, 24, 95), np.float32)),
         request(np.zeros((1, *CROP_DIMS), np.float64)),
@@ -108,17 +108,14 @@ def test_a_bad_request_is_answered_alone(parameters: dict[str, Any], make: Make)
         assert response.error().message().startswith("PLATES_BAD_INPUT: ")
         assert what in response.error().message()
     assert all(response.has_error() for response in model.execute(bad))
-    assert counted.batches == [2], "a batch of bad requests runs no forward pass"
+    assert batches(seen) == [2], "a batch of bad requests runs no forward pass"
 
 
 def test_a_failing_network_hides_its_traceback(
     parameters: dict[str, Any], make: Make, fake_server: triton.Server
 ) -> None:
-    def fail(rows: object) -> object:
-        raise RuntimeError("secret")
-
     model = make(parameters=parameters)
-    Counted(model).network = fail
+    watched(model).side_effect = RuntimeError("secret")
     responses = model.execute([request(crops(1)), request(np.zeros((1, 1), np.float32))])
     assert [each.error().code() for each in responses] == [triton.TritonError.INTERNAL, triton.TritonError.INVALID_ARG]
     assert responses[0].error().message() == "PLATES_INTERNAL: unexpected RuntimeError; see the server's log"

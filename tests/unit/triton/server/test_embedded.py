@@ -9,9 +9,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import namedtuple
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
@@ -92,11 +93,8 @@ def test_the_repository_may_be_named_by_the_environment(monkeypatch: pytest.Monk
     assert (EmbeddedTriton().model_repository / "yolo" / "config.pbtxt").is_file()
 
 
-class Version(NamedTuple):
-    """The version of an interpreter, like `sys.version_info`."""
-
-    major: int
-    minor: int
+Version = namedtuple("Version", ["major", "minor"])
+"""The version of an interpreter, like `sys.version_info`."""
 
 
 @pytest.mark.parametrize(
