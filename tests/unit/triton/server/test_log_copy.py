@@ -6,36 +6,31 @@ from pathlib import Path
 from plate_nets.triton.server.log_copy import LogCopy
 
 
+def kept(target: int, *written: bytes) -> str:
+    """The text that is kept of what is written while it is copied to a file descriptor."""
+    copy = LogCopy(target)
+    for each in written:
+        copy.file.write(each)
+    copy.file.close()
+    copy.drain()
+    return copy.text()
+
+
 def test_written_text_reaches_the_output_and_is_kept(tmp_path: Path) -> None:
     with (tmp_path / "stderr").open("wb") as target:
-        copy = LogCopy(target.fileno())
-        copy.file.write(b"first\n")
-        copy.file.write("зд\n".encode())
-        copy.file.close()
-        copy.drain()
-        assert copy.text() == "first\nзд\n"
+        assert kept(target.fileno(), b"first\n", "зд\n".encode()) == "first\nзд\n"
     assert (tmp_path / "stderr").read_bytes() == "first\nзд\n".encode()
 
 
 def test_the_newest_part_of_the_log_is_kept(tmp_path: Path) -> None:
     with (tmp_path / "stderr").open("wb") as target:
-        copy = LogCopy(target.fileno())
-        for number in range(300):
-            copy.file.write(f"{number:4095}\n".encode())
-        copy.file.close()
-        copy.drain()
-        assert copy.text().split()[-1] == "299"
-    assert len(copy.text()) <= 1 << 18
+        text = kept(target.fileno(), *(f"{number:4095}\n".encode() for number in range(300)))
+    assert text.split()[-1] == "299" and len(text) <= 1 << 18
     assert (tmp_path / "stderr").stat().st_size == 300 * 4096
 
 
 def test_a_closed_standard_error_does_not_end_the_writer() -> None:
     read, write = os.pipe()
-    copy = LogCopy(write)
-    os.close(write)
     os.close(read)
-    copy.file.write(b"first\n")
-    copy.file.write(b"second\n")
-    copy.file.close()
-    copy.drain()
-    assert copy.text() == "first\nsecond\n"
+    assert kept(write, b"first\n", b"second\n") == "first\nsecond\n"
+    os.close(write)

@@ -13,13 +13,10 @@ from tests.disk import small_disk
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A model's folder with version 1 and entries that are no version."""
-    (tmp_path / "1").mkdir()
-    (tmp_path / "1" / "model.pt").touch()
-    (tmp_path / "config.pbtxt").touch()
-    (tmp_path / "2").touch()
-    (tmp_path / "01").mkdir()
-    (tmp_path / "3x").mkdir()
-    (tmp_path / ".swapping-old").mkdir()
+    for name in ("1", "01", "3x", ".swapping-old"):
+        (tmp_path / name).mkdir()
+    for name in ("1/model.pt", "config.pbtxt", "2"):
+        (tmp_path / name).touch()
     return tmp_path
 
 
