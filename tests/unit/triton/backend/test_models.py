@@ -109,10 +109,10 @@ def chain(fake_server: triton.Server, model_repository: Path, monkeypatch: pytes
     return fake_server
 
 
-def ask(*wanted: str, model: str = PLATE_RECOGNITION.name, **inputs: np.ndarray) -> triton.InferenceResponse:
-    """The answer of a model, with these outputs or all."""
+def ask(*wanted: str, **inputs: np.ndarray) -> triton.InferenceResponse:
+    """The answer with these outputs or all."""
     tensors = [triton.Tensor(name, array) for name, array in inputs.items()]
-    return triton.InferenceRequest(model, wanted, tensors).exec()
+    return triton.InferenceRequest(PLATE_RECOGNITION.name, wanted, tensors).exec()
 
 
 def fault(response: triton.InferenceResponse) -> str:
@@ -424,9 +424,10 @@ def test_yolo_finds_vehicles_if_requested_and_logs_if_it_cannot(
     real: triton.Server, model_repository: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """With weights that have a head for vehicles, and with those that lack it."""
+    picture = [triton.Tensor("input__0", np.zeros((48, 64, 3), np.uint8))]
     for _ in range(2):
         for wanted in ("output__2", VEHICLE_ROWS.name):
-            found = outputs(ask(wanted, model=YOLO.name, input__0=np.zeros((48, 64, 3), np.uint8)))
+            found = outputs(triton.InferenceRequest(YOLO.name, [wanted], picture).exec())
             assert list(found) == [wanted] and len(found[wanted]) == 0
     assert found[VEHICLE_ROWS.name].shape == (0, 6)
     graph = read_ir(released(model_repository, YOLO.name) / IR)
