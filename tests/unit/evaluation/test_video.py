@@ -166,7 +166,7 @@ def test_missing_clips_and_invalid_truth_are_reported(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_command_reads_a_clip_and_judges_it(drive: Path, tmp_path: Path) -> None:
     figures, evidence = tmp_path / "figures.json", tmp_path / "evidence"
-    arguments = ["evaluate", "--video", str(drive), "--rates", "all,5", "--scheme", "russia", "--json", str(figures)]
+    arguments = ["evaluate", "--video", str(drive), "--rates", "all,5", "--json", str(figures)]
     result = CliRunner().invoke(app, [*arguments, "--evidence", str(evidence)])
     assert result.exit_code == 0, result.output
     first = json.loads(figures.read_text())
