@@ -12,7 +12,6 @@ import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -248,11 +247,14 @@ def install() -> None:
     sys.modules[NAME] = sys.modules[__name__]
 
 
-def load_model(path: Path, config: Path, folder: Path | None = None) -> Any:
+def load_model(path: Path, config: Path) -> Any:
     """A `model.py` and its `config.pbtxt` -> the model, initialized like an instance of Triton."""
-    module = _import(path)
+    spec = importlib.util.spec_from_file_location(f"model_of_{path.parents[1].name}", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
     model = module.TritonPythonModel()
-    model.initialize(model_args(config, folder or config.parent))
+    model.initialize(model_args(config, config.parent))
     return model
 
 
@@ -268,14 +270,6 @@ def model_args(config: Path, folder: Path, **changes: Any) -> Mapping[str, str]:
         "model_version": "1",
         "model_name": parsed["name"],
     }
-
-
-def _import(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"model_of_{path.parents[1].name}", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def _refused(message: str, code: int) -> InferenceResponse:
