@@ -91,7 +91,8 @@ def test_what_only_this_process_can_do_is_refused_beside_a_url(
     monkeypatch.chdir(car.parent)
     result = CliRunner().invoke(app, [*command.split(), *options.split(), "--url", "127.0.0.1:9"])
     assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
-    assert result.stderr.startswith("plates: ") and says in result.stderr
+    assert result.stderr.startswith("plates: ")
+    assert says in result.stderr
 
 
 def test_missing_networks_end_the_run_before_the_first_picture(car: Path, tmp_path: Path) -> None:

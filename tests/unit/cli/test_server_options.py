@@ -25,7 +25,8 @@ def told() -> str:
 
 
 def test_a_server_of_this_process_reads_the_named_schemes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert use_schemes(None) == () and told() == "world"
+    assert use_schemes(None) == ()
+    assert told() == "world"
     monkeypatch.chdir(tmp_path)
     path = write_testland(tmp_path)
     names = [scheme.name for scheme in use_schemes("brazil, testland.toml")]
@@ -55,7 +56,8 @@ def test_every_command_refuses_an_unknown_scheme_in_one_line(
         monkeypatch.setenv(SCHEME_VARIABLE, name)
     result = CliRunner().invoke(app, [*command, *(["--scheme", name] if by == "option" else [])])
     assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
-    assert result.stderr.startswith("plates: scheme: expected ") and f"got {name!r}" in result.stderr
+    assert result.stderr.startswith("plates: scheme: expected ")
+    assert f"got {name!r}" in result.stderr
 
 
 @pytest.fixture(scope="module")

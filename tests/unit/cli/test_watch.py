@@ -89,7 +89,8 @@ def test_a_run_without_sinks_prints_its_events_and_leaves_nothing_behind(clip: P
     events = [json.loads(line) for line in result.stdout.splitlines()]
     assert [event["plate"] for event in events] == [TEXT, TEXT]
     assert events[-1]["frames"]["read"] == events[-1]["frames"]["seen"], "every frame"
-    assert events[0]["first_seen"].startswith("2026-11-22T07:00:0") and events[0]["clock"] == "given"
+    assert events[0]["first_seen"].startswith("2026-11-22T07:00:0")
+    assert events[0]["clock"] == "given"
     assert list(Path().iterdir()) == []
 
 

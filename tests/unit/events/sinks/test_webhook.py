@@ -66,7 +66,8 @@ def test_a_user_of_the_url_is_authenticated_and_shown_nowhere(receiver: Receiver
 def test_the_status_of_an_answer_decides_about_a_retry(receiver: Receiver, code: int, error: type[SinkError]) -> None:
     receiver.answers = [code]
     failed = failure(receiver.url)
-    assert type(failed) is error and f"answered {code}" in str(failed)
+    assert type(failed) is error
+    assert f"answered {code}" in str(failed)
 
 
 def test_failures_lose_no_record_and_refusals_do_not_stop_delivery(receiver: Receiver, tmp_path: Path) -> None:
@@ -154,7 +155,9 @@ def test_a_redirect_is_named_and_not_followed(receiver: Receiver, location: str,
         for code in (301, 302, 307, 308):
             receiver.answers = [code]
             text = str(failure(url, "a secret"))
-            assert text.startswith(f"answered {code} ") and said.format(**places) in text and len(text) < 400
+            assert text.startswith(f"answered {code} ")
+            assert said.format(**places) in text
+            assert len(text) < 400
             assert not any(secret in text for secret in ("crt", "s3cret", "pw@"))
         assert other.received == []
 
@@ -184,7 +187,8 @@ def test_a_failing_proxy_is_named(
     proxy = hostile(answer) if answer else "127.0.0.1:9"
     proxied(f"http://ann:s3cret@{proxy}")
     text = str(failure("http://receiver.example/hook", timeout=1))
-    assert re.match(f"{said}.*, through the proxy http://{proxy} of http_proxy", text) and "s3cret" not in text
+    assert re.match(f"{said}.*, through the proxy http://{proxy} of http_proxy", text)
+    assert "s3cret" not in text
 
 
 OK = b"HTTP/1.1 200 OK\r\n"

@@ -136,7 +136,8 @@ def test_regions_leave_room_in_shared_memory(free: int, megabytes: int) -> None:
 def test_servers_listen_on_loopback_only_and_share_no_name(converted: Path) -> None:
     ports = {"http": 1, "grpc": 2, "metrics": 3}
     planned, other = (plan.plan_server(wheel(), [converted], ports, 1.0) for _ in range(2))
-    assert planned.folder != other.folder and planned.region_prefix != other.region_prefix
+    assert planned.folder != other.folder
+    assert planned.region_prefix != other.region_prefix
     assert [each for each in planned.command if "address" in each] == [
         "--http-address=127.0.0.1",
         "--grpc-address=127.0.0.1",
