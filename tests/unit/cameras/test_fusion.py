@@ -1,16 +1,14 @@
-"""The evidence of a track's frames -> a text: CTC forward probabilities, looks, the gate."""
+"""The evidence of a track's frames -> a text: looks, the gate."""
 
 import pickle
 from collections.abc import Iterable
 from dataclasses import replace
-from itertools import product
 
 import numpy as np
 import pytest
 
 from plate_nets.cameras.fusion import Fusion, FusionSettings, View, view
 from plate_nets.common.errors import InputError
-from plate_nets.recognition.ctc import log_softmax, text_log_probabilities
 from plate_nets.recognition.decoding import shares
 from plate_nets.types import Box, Logits
 from tests.spelling import RUSSIA, spell
@@ -27,28 +25,6 @@ def fused(frames: Iterable[Logits], settings: FusionSettings = FusionSettings(),
     for number, logits in enumerate(frames):
         fusion.add(seen(logits, apart * number, beam_width=settings.beam_width))
     return fusion
-
-
-def test_the_forward_probability_is_the_sum_over_all_alignments() -> None:
-    rng = np.random.default_rng(0)
-    logp = log_softmax(rng.normal(0, 1.5, (3, RUSSIA.classes, 6)).astype(np.float32))
-
-    def spelt(path: tuple[int, ...]) -> tuple[int, ...]:
-        merged = [now for before, now in zip((-1, *path), path, strict=False) if now != before]
-        return tuple(index for index in merged if index != RUSSIA.blank)
-
-    for text in ("A", "AA", "0AB"):
-        labels = tuple(RUSSIA.index[symbol] for symbol in text)
-        paths = product({*labels, RUSSIA.blank}, repeat=6)
-        expected = np.zeros(3)
-        for path in paths:
-            if spelt(path) == labels:
-                expected += np.exp(logp[:, path, range(6)].sum(axis=1))
-        found = text_log_probabilities(logp, ["B0A", text], RUSSIA)[:, 1]
-        assert found == pytest.approx(np.log(expected), rel=1e-5)
-
-    (found,) = text_log_probabilities(log_softmax(spell("A777AA777")), ["A" * 10], RUSSIA)
-    assert found == [-np.inf], "it does not fit into the steps"
 
 
 @pytest.mark.parametrize("looks", [1, 3])

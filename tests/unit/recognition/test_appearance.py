@@ -76,13 +76,26 @@ def test_a_text_of_two_countries_gets_the_one_that_the_plate_looks_like(
     assert (reading.ground, reading.ground_confidence) == ("white", 0.9)
 
 
-def test_a_text_that_fits_only_one_country_makes_it_more_probable() -> None:
-    turkey = SchemeDecoder(load_schemes("turkey,latin"))
-    reading = decoded(turkey, {"lprnet_latin": spelt("34ABC123")})
-    likely = told(turkey, reading, looking(tr=0.3))
-    assert likely.country == "tr" and likely.country_confidence == pytest.approx(0.3 / (0.3 + 0.1 * 0.7))
-    unlike = told(turkey, reading, looking(tr=0.01, ua=0.9))
-    assert unlike.country == UNKNOWN and 0 < unlike.country_confidence < 0.5
+@pytest.mark.parametrize(
+    ("text", "names", "look", "country", "confidence"),
+    [
+        ("34ABC123", "turkey,latin", looking(tr=0.3), "tr", 0.3 / (0.3 + 0.1 * 0.7)),
+        ("34ABC123", "turkey,latin", looking(tr=0.01, ua=0.9), UNKNOWN, 0.01 / (0.01 + 0.1 * 0.99)),
+        ("京A12345", "china", looking(us=0.6), "cn", 1),
+        ("12A34B56C", "latin", looking(ro=0.9), UNKNOWN, 0),
+        ("", "romania", looking(ro=0.99), UNKNOWN, 0),
+        ("", "romania", looking(unknown=0.99), UNKNOWN, 0),
+    ],
+    ids=["fits one country", "looks unlike it", "another script", "fits no country", "no text", "no text, like none"],
+)
+def test_a_text_makes_its_country_more_probable(
+    text: str, names: str, look: Appearance, country: str, confidence: float
+) -> None:
+    schemes = tuple(names.split(","))
+    reading = Reading(text, text or "B1", 0.9, scheme=schemes[0], schemes=schemes)
+    found = told(SchemeDecoder(load_schemes("world")), reading, look)
+    assert (found.country, found.country_confidence) == (country, pytest.approx(confidence))
+    assert (found.scheme, found.ground) == (schemes[0], "white")
 
 
 def test_the_designs_of_brazil_distinguish_its_texts() -> None:
@@ -110,42 +123,30 @@ def test_the_appearance_cannot_outweigh_a_much_more_probable_text() -> None:
     assert look.favour(joined([brazil, LATIN]), "12") >= LEAST_FAVOUR
 
 
-def test_a_country_unknown_to_the_network_keeps_the_text_of_its_formats(
-    tmp_path_factory: pytest.TempPathFactory,
+def test_a_country_unknown_to_the_network_keeps_the_text_of_its_formats(tmp_path: Path) -> None:
+    testland = make_testland(tmp_path)
+    assert looking(ru=0.99).likeness(testland, "DG1234") == pytest.approx(1 / len(DESIGNS))
+    assert looking(unknown=0.8).likeness(testland, "DG1234") == pytest.approx(0.8)
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "look", "told"),
+    [
+        ("7356TNJ", "saudi_arabia,latin", looking(sa=0.6), True),
+        ("7356TNJ", "saudi_arabia,latin", looking(cn=0.6), False),
+        ("7356TNJ", "saudi_arabia,latin", looking(jp=0.6), False),
+        ("KA85426", "canada,latin", looking(cn=0.6), False),
+        ("KA85426", "canada,latin", looking(cn=0.35), True),
+        ("KA85426", "canada,latin", looking(ca=0.6), True),
+    ],
+)
+def test_a_latin_text_on_a_plate_of_another_script_is_one_of_that_country(
+    text: str, names: str, look: Appearance, told: bool
 ) -> None:
-    path = write_testland(tmp_path_factory.mktemp("schemes"), TESTLAND)
-    testland = load_scheme(str(path))
-    text = "".join(next(iter(testland.texts_of(part[0]))) for part in testland.formats[0].parts)
-    assert looking(ru=0.99).likeness(testland, text) == pytest.approx(1 / len(DESIGNS))
-    assert looking(unknown=0.8).likeness(testland, text) == pytest.approx(0.8)
-
-
-@pytest.mark.parametrize("look", [looking(ro=0.99), looking(unknown=0.99)])
-def test_a_plate_without_a_text_has_no_country(look: Appearance) -> None:
-    decoder = SchemeDecoder(load_schemes("world"))
-    reading = told(decoder, Reading("", "B1", 0.3, scheme="romania"), look)
-    assert (reading.country, reading.country_confidence, reading.ground) == (UNKNOWN, 0.0, "white")
-
-
-def test_a_text_in_another_script_tells_its_country_whatever_the_plate_looks_like() -> None:
-    reading = Reading("京A12345", "京A12345", 0.99, scheme="china", schemes=("china",))
-    described = told(SchemeDecoder(load_schemes("world")), reading, looking(us=0.6))
-    assert (described.country, described.country_confidence) == ("cn", 1.0)
-
-
-@pytest.mark.parametrize(("look", "text"), [(looking(sa=0.6), "7356TNJ"), (looking(cn=0.6), ""), (looking(jp=0.6), "")])
-def test_a_latin_text_on_a_plate_of_another_script_is_one_of_that_country(look: Appearance, text: str) -> None:
     """Such as the text of Saudi Arabia's lower row, and not what is left of a plate whose sign is not read."""
-    schemes = load_schemes("world")
-    told = Reading("7356TNJ", "7356TNJ", 0.99, scheme="saudi_arabia", schemes=("saudi_arabia", "latin"))
-    assert best_of([told], schemes, look).text == text
-
-
-def test_a_text_that_fits_no_country_has_none() -> None:
-    decoder = SchemeDecoder(load_schemes("latin,romania"))
-    latin = Reading("12A34B56C", "12A34B56C", 0.9, scheme="latin", schemes=("latin",))
-    reading = told(decoder, latin, looking(ro=0.9))
-    assert (reading.country, reading.scheme) == (UNKNOWN, "latin")
+    schemes = tuple(names.split(","))
+    found = best_of([Reading(text, text, 0.99, scheme=schemes[0], schemes=schemes)], load_schemes("world"), look)
+    assert (found.text, found.best) == (text if told else "", text)
 
 
 @pytest.mark.parametrize(
@@ -193,15 +194,6 @@ def test_a_word_or_a_number_alone_is_a_text_on_what_looks_like_its_plate(
     asked = (*load_schemes("israel,united_states,latin"), elsewhere, load_scheme(str(own)))
     reading = Reading(text, text, 0.99, scheme=names.partition(",")[0], schemes=tuple(names.split(",")))
     assert best_of([reading], asked, look).text == (text if told else "")
-
-
-@pytest.mark.parametrize(
-    ("look", "text"), [(looking(cn=0.6), ""), (looking(cn=0.35), "KA85426"), (looking(ca=0.6), "KA85426")]
-)
-def test_what_looks_like_a_plate_of_another_script_has_no_text_in_latin_letters(look: Appearance, text: str) -> None:
-    decoder = SchemeDecoder(load_schemes("canada,china,latin"))
-    reading = decoded(decoder, {"lprnet_latin": spelt("KA85426")}, look=look)
-    assert (reading.text, reading.best) == (text, "KA85426")
 
 
 @pytest.mark.parametrize(
