@@ -1,14 +1,12 @@
 """Plates found and cut out by the shipped networks: corners, boxes around them, and pictures without any."""
 
-from io import BytesIO
+from unittest.mock import Mock
 
 import cv2
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from PIL import Image
 
-from plate_nets.countries import main_scheme
 from plate_nets.recognition.corners import CornerFinder, CornerSettings
 from plate_nets.recognition.detection import PlateDetector
 from plate_nets.recognition.finder import PlateFinder
@@ -24,21 +22,19 @@ PLACED = [Placed("A123BC77", 40, 60), Placed("M456OP199", 380, 120), Placed("K77
 CAR = compose(480, 640, PLACED)
 
 
-@pytest.fixture(scope="module")
-def reader() -> LocalReader:
-    return LocalReader(scheme=main_scheme(), threads=1)
-
-
 def texts(plates: list[Plate]) -> set[str]:
     return {plate.reading.text for plate in plates} - {""}
+
+
+def enlarged(frame: Frame, width: int) -> Frame:
+    scale = width / frame.shape[1]
+    return np.asarray(cv2.resize(frame, None, fx=scale, fy=scale, interpolation=cv2.INTER_CUBIC), np.uint8)
 
 
 def test_a_plate_that_fills_a_full_hd_picture_is_read(reader: LocalReader) -> None:
     box = PLACED[0].box
     close = CAR[int(box.ymin) - 6 : int(box.ymax) + 6, int(box.xmin) - 6 : int(box.xmax) + 6]
-    scale = 1920 / close.shape[1]
-    filled = np.asarray(cv2.resize(close, None, fx=scale, fy=scale, interpolation=cv2.INTER_CUBIC), np.uint8)
-    assert texts(reader.read(filled)) == {PLACED[0].text}
+    assert texts(reader.read(enlarged(close, 1920))) == {PLACED[0].text}
 
 
 @pytest.mark.parametrize("width", [120, 300, 600])
@@ -46,9 +42,7 @@ def test_a_plate_that_fills_a_full_hd_picture_is_read(reader: LocalReader) -> No
 def test_the_tight_crop_of_a_plate_is_read(reader: LocalReader, placed: Placed, width: int) -> None:
     box = placed.box
     crop = CAR[int(box.ymin) : round(box.ymax), int(box.xmin) : round(box.xmax)]
-    scale = width / crop.shape[1]
-    crop = np.asarray(cv2.resize(crop, None, fx=scale, fy=scale, interpolation=cv2.INTER_CUBIC), np.uint8)
-    assert texts(reader.read(crop)) == {placed.text}
+    assert texts(reader.read(enlarged(crop, width))) == {placed.text}
 
 
 @pytest.mark.parametrize("hw", [(100, 300), (400, 1280)])
@@ -99,16 +93,6 @@ def test_turned_plates_are_read_and_their_corners_turn_with_them(reader: LocalRe
     for placed in PLACED:
         start = matrix[:2] @ (placed.x, placed.y, 1)
         assert plates[placed.text].corners[:2] == pytest.approx(start, abs=0.25 * placed.box.height)
-
-
-@pytest.mark.parametrize("orientation", [3, 6, 8])
-def test_corners_are_those_of_the_upright_picture(reader: LocalReader, orientation: int) -> None:
-    stored = {3: cv2.ROTATE_180, 6: cv2.ROTATE_90_COUNTERCLOCKWISE, 8: cv2.ROTATE_90_CLOCKWISE}
-    exif = Image.Exif()
-    exif[0x0112] = orientation
-    file = BytesIO()
-    Image.fromarray(cv2.rotate(CAR, stored[orientation])[..., ::-1]).save(file, "PNG", exif=exif)
-    assert reader.read(file.getvalue()) == reader.read(CAR)
 
 
 @pytest.mark.parametrize("shift", [(-90, 0), (0, -72), (-60, -70), (170, 100)])
@@ -167,9 +151,8 @@ def test_only_the_detector_looks_at_plates_that_are_expected() -> None:
 def test_degenerate_corners_fall_back_to_the_detectors_box(corners: tuple[float, ...]) -> None:
     rows = np.array([[[100, 50, 40, 10, 0.9, 1]]], np.float32)
     answer = np.array([(*corners, np.log(0.01), 0.0)], np.float32)
-    finder = PlateFinder(
-        PlateDetector(lambda picture: rows), CornerFinder(lambda windows: np.repeat(answer, len(windows), axis=0))
-    )
+    network = CornerFinder(lambda windows: np.repeat(answer, len(windows), axis=0))
+    finder = PlateFinder(PlateDetector(lambda picture: rows), network)
     (crops, found, *_), boxes, scores, _ = finder.find(np.zeros((720, 1280, 3), np.uint8))
     np.testing.assert_allclose(boxes, [[160, 90, 240, 110]], atol=1e-3)
     np.testing.assert_allclose(found, [[160, 90, 240, 90, 240, 110, 160, 110]], atol=1e-3)
@@ -190,8 +173,9 @@ def test_plates_with_the_shape_of_two_lines_are_also_cut_as_one() -> None:
     assert (as_one[0] != crops[1]).any()
 
 
-def test_a_frame_without_plates_has_empty_outputs() -> None:
-    finder = PlateFinder(PlateDetector(lambda picture: np.zeros((1, 9, 6), np.float32)), CornerFinder(lambda _: _))
+def test_a_frame_without_plates_has_empty_outputs_and_asks_no_other_network() -> None:
+    corners = CornerFinder(Mock(side_effect=AssertionError("asked")))
+    finder = PlateFinder(PlateDetector(lambda picture: np.zeros((1, 9, 6), np.float32)), corners)
     cut, *others = finder.find(np.zeros((48, 64, 3), np.uint8))
     assert [found.shape for found in cut] == [(0, 3, 24, 94), (0, 8), (0, 3, 24, 94), (0, 3, 24, 94)]
     assert [found.shape for found in others] == [(0, 4), (0,), (0, 6)]
