@@ -35,7 +35,13 @@ from plate_nets.recognition.rectification import (
 )
 from plate_nets.types import WINDOW_HEIGHT, WINDOW_WIDTH
 
-SQUARE = np.array([[10, 10], [60, 10], [60, 20], [10, 20]], np.float32)
+
+def upright(*box: float) -> np.ndarray:
+    """A box xyxy -> its corners (4, 2)."""
+    return np.asarray(box_quads(np.array([box], np.float32))[0])
+
+
+SQUARE = upright(10, 10, 60, 20)
 
 
 def turned(quad: np.ndarray, degrees: float) -> np.ndarray:
@@ -80,9 +86,7 @@ def test_boxes_quads_and_sizes() -> None:
     boxes = np.array([[1, 2, 5, 4], [0, 0, 1, 1]], np.float32)
     quads = box_quads(boxes)
     assert quads.shape == (2, 4, 2) and np.array_equal(quad_boxes(quads), boxes)
-    heights, widths = quad_size(quads)
-    assert heights.tolist() == [2, 1] and widths.tolist() == [4, 1]
-    assert box_quads(np.empty((0, 4), np.float32)).shape == (0, 4, 2)
+    assert [sides.tolist() for sides in quad_size(quads)] == [[2, 1], [4, 1]]
 
 
 def test_a_wider_quad_keeps_its_perspective() -> None:
@@ -100,40 +104,36 @@ def test_a_quad_with_a_close_vanishing_line_is_widened_flat() -> None:
 
 def test_a_straight_quad_is_cut_to_the_pixel() -> None:
     frame = gradient()
-    cut = warp_quad(frame, SQUARE, (10, 50))
-    assert np.array_equal(cut, frame[10:20, 10:60])
+    assert np.array_equal(warp_quad(frame, SQUARE, (10, 50)), frame[10:20, 10:60])
 
 
 def test_a_turned_quad_is_cut_along_its_edges() -> None:
-    quad = turned(SQUARE + np.array([10, 20], np.float32), 20)
+    quad = turned(upright(20, 30, 70, 40), 20)
     cut = warp_quad(gradient(), quad, (20, 100)).astype(float)
-    for (row, column), corner in zip(((0, 0), (0, 99), (19, 99), (19, 0)), quad, strict=True):
-        middle = quad.mean(axis=0)
-        inside = corner + (middle - corner) * 0.02
-        assert cut[row, column, :2] / 2 == pytest.approx(inside - 0.5, abs=1.0)
+    inside = quad + (quad.mean(axis=0) - quad) * 0.02
+    for (row, column), corner in zip(((0, 0), (0, 99), (19, 99), (19, 0)), inside, strict=True):
+        assert cut[row, column, :2] / 2 == pytest.approx(corner - 0.5, abs=1.0)
 
 
-def test_a_large_plate_is_averaged_not_sampled() -> None:
-    frame = np.zeros((400, 1600, 3), np.uint8)
-    frame[:, ::2] = 255  # finer than any crop shows
-    cut = warp_quad(frame, np.array([[0, 0], [1600, 0], [1600, 400], [0, 400]], np.float32), (24, 94))
-    assert np.abs(cut.astype(int) - 127).max() < 12
-
-
-def test_a_plate_finer_along_than_across_is_averaged_along() -> None:
-    frame = np.zeros((60, 800, 3), np.uint8)
+@pytest.mark.parametrize(
+    ("hw", "box", "crop_hw", "off"),
+    [((400, 1600), (0, 0, 1600, 400), (24, 94), 12), ((60, 800), (8, 8, 792, 40), (32, 196), 40)],
+    ids=["large", "finer along than across"],
+)
+def test_a_plate_finer_than_its_crop_is_averaged_not_sampled(
+    hw: tuple[int, int], box: tuple[int, ...], crop_hw: tuple[int, int], off: int
+) -> None:
+    frame = np.zeros((*hw, 3), np.uint8)
     frame[:, ::2] = 255
-    quad = np.array([[8, 8], [792, 8], [792, 40], [8, 40]], np.float32)
-    cut = warp_quad(frame, quad, (32, 196))
-    assert np.abs(cut[:, 4:-4].astype(int) - 127).max() < 40
+    cut = warp_quad(frame, upright(*box), crop_hw)
+    assert np.abs(cut[:, 4:-4].astype(int) - 127).max() < off
 
 
 def test_pixels_beyond_the_frame_are_grey() -> None:
     frame = np.full((20, 40, 3), 200, np.uint8)
-    cut = warp_quad(frame, np.array([[-40, 0], [40, 0], [40, 20], [-40, 20]], np.float32), (20, 80))
+    cut = warp_quad(frame, upright(-40, 0, 40, 20), (20, 80))
     assert (cut[:, :36] == GREY).all() and (cut[:, 44:] == 200).all()
-    far = np.array([[500, 500], [600, 500], [600, 520], [500, 520]], np.float32)
-    assert (warp_quad(frame, far, (24, 94)) == GREY).all()
+    assert (warp_quad(frame, upright(500, 500, 600, 520), (24, 94)) == GREY).all()
 
 
 @pytest.mark.parametrize(
@@ -166,8 +166,7 @@ def two_line_frame() -> tuple[np.ndarray, np.ndarray]:
     quad = np.array([[40, 30], [100, 38], [98, 74], [42, 66]], np.float32)
     plate = np.zeros((100, 170, 3), np.uint8)
     plate[:52, :, 2] = plate[52:, :, 0] = 200
-    front = np.array([[0, 0], [170, 0], [170, 100], [0, 100]], np.float32)
-    matrix = cv2.getPerspectiveTransform(front, quad)
+    matrix = cv2.getPerspectiveTransform(upright(0, 0, 170, 100), quad)
     return np.asarray(cv2.warpPerspective(plate, matrix, (160, 110), borderValue=(90, 90, 90))), quad
 
 
@@ -186,15 +185,7 @@ def test_two_lines_are_laid_side_by_side() -> None:
     [(520, 112, 1), (290, 170, 2), (288, 206, 2), (190, 145, 2), (250, 112, 1), (100, 200, 1), (0, 0, 1)],
 )
 def test_the_shape_gives_the_number_of_lines(width: float, height: float, lines: int) -> None:
-    quads = box_quads(np.array([[0, 0, width, height]], np.float32))
-    assert lines_of(quads).tolist() == [lines]
-
-
-def test_no_plates_give_no_crops() -> None:
-    nothing = np.empty((0, 4), np.float32)
-    quads = box_quads(nothing)
-    assert lines_of(quads).shape == (0,)
-    assert crop_rectified(gradient(), quads, nothing, lines_of(quads), 0.1).shape == (0, 3, 24, 94)
+    assert lines_of(upright(0, 0, width, height)[None]).tolist() == [lines]
 
 
 @settings(max_examples=60, deadline=None)
@@ -255,7 +246,7 @@ class Oracle:
 )
 def test_corners_come_back_in_pixels_of_the_frame(settings: CornerSettings, calls: int, used: bool) -> None:
     """Those of the oracle have an error of 0.05."""
-    quads = np.stack([turned(SQUARE, 20), SQUARE + np.array([30, 40], np.float32)])
+    quads = np.stack([turned(SQUARE, 20), upright(40, 50, 90, 60)])
     boxes = quad_boxes(quads) + np.array([3, -2, 5, 1], np.float32)
     network = Oracle(quads, boxes)
     found = CornerFinder(network, settings).find(gradient(), boxes)
@@ -284,14 +275,6 @@ def test_the_window_corrects_the_score() -> None:
     assert 0 <= rescored(scores, odds)[3] < 0.01 and 0.99 < rescored(scores, odds)[4] <= 1
 
 
-def test_a_frame_without_plates_calls_no_other_model() -> None:
-    def refuse(_: np.ndarray) -> np.ndarray:
-        raise AssertionError("asked")
-
-    found = CornerFinder(refuse).find(gradient(), np.empty((0, 4), np.float32))
-    assert found.quads.shape == (0, 4, 2) and found.errors.shape == (0,)
-
-
 def test_many_plates_are_sent_in_chunks() -> None:
     sizes: list[int] = []
 
@@ -305,12 +288,9 @@ def test_many_plates_are_sent_in_chunks() -> None:
 
 
 def test_two_boxes_on_one_plate_leave_one() -> None:
-    quads = np.stack([SQUARE, SQUARE + np.array([2, 1], np.float32), SQUARE + np.array([30, 40], np.float32)])
-    errors = np.full(3, 0.05, np.float32)
-    scores = np.array([0.9, 0.8, 0.3], np.float32)
-    assert distinct(FoundCorners(quads, errors, np.zeros(3, np.float32)), scores).tolist() == [0, 2]
-    nothing = FoundCorners(np.empty((0, 4, 2), np.float32), np.empty(0, np.float32), np.empty(0, np.float32))
-    assert distinct(nothing, np.empty(0, np.float32)).tolist() == []
+    quads = np.stack([SQUARE, upright(12, 11, 62, 21), upright(40, 50, 90, 60)])
+    found = FoundCorners(quads, np.full(3, 0.05, np.float32), np.zeros(3, np.float32))
+    assert distinct(found, np.array([0.9, 0.8, 0.3], np.float32)).tolist() == [0, 2]
 
 
 def test_a_window_has_the_shape_of_the_networks_input() -> None:
@@ -325,8 +305,7 @@ def test_a_window_much_finer_than_the_network_s_input_is_averaged_over_blocks_al
 ) -> None:
     coarse = np.random.default_rng(1).integers(0, 256, (64, 128, 3), dtype=np.uint8)
     fine = coarse.repeat(block, axis=0).repeat(block, axis=1)
-    whole = box_quads(np.array([[0, 0, 128 * block, 64 * block]], np.float32))[0]
-    np.testing.assert_array_equal(warp_quad(fine, whole, (64, 128)), coarse)
+    np.testing.assert_array_equal(warp_quad(fine, upright(0, 0, 128 * block, 64 * block), (64, 128)), coarse)
 
 
 def test_a_parallelogram_is_warped_as_in_perspective() -> None:
