@@ -1,11 +1,12 @@
 """Pictures that ended, stalled or filled a server before they were refused. Each has 1.3 MB at most."""
 
-import io
 import struct
 import zlib
 from collections.abc import Callable, Mapping
 
 from PIL import Image
+
+from tests.frames import saved
 
 PNG, JPEG = b"\x89PNG\r\n\x1a\n", b"\xff\xd8"
 
@@ -34,9 +35,7 @@ HUGE = png(header(8000), IDAT, IEND)
 
 def progressive(side: int, scans: int) -> bytes:
     """A progressive JPEG that makes a decoder scan it many times."""
-    file = io.BytesIO()
-    Image.new("RGB", (128, 96)).save(file, "JPEG", progressive=True)
-    whole = bytearray(file.getvalue())
+    whole = bytearray(saved(Image.new("RGB", (128, 96)), "JPEG", progressive=True))
     at = whole.index(b"\xff\xc2")
     whole[at + 5 : at + 9] = struct.pack(">HH", side, side)
     scan = bytes(whole[whole.rindex(b"\xff\xda") : -2])
@@ -44,10 +43,8 @@ def progressive(side: int, scans: int) -> bytes:
 
 
 def animated_webp() -> bytes:
-    file = io.BytesIO()
     first, second = (Image.new("RGB", (64, 64), colour) for colour in ("red", "blue"))
-    first.save(file, "WEBP", save_all=True, append_images=[second])
-    return file.getvalue()
+    return saved(first, "WEBP", save_all=True, append_images=[second])
 
 
 BOMBS: Mapping[str, Callable[[], bytes]] = {

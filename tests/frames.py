@@ -4,6 +4,7 @@ import io
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice, product
+from typing import Any
 
 import cv2
 import numpy as np
@@ -11,6 +12,7 @@ import pillow_heif
 from PIL import Image
 
 from plate_nets.countries import main_scheme
+from plate_nets.recognition.overlap import iou, stacked
 from plate_nets.types import Box, Frame
 from training.synthesis.plates import draw
 
@@ -60,18 +62,21 @@ def hard_to_read(frame: Frame) -> Frame:
 def encode(frame: Frame, suffix: str = ".png") -> bytes:
     """A frame -> the bytes of a picture file."""
     if suffix in (".heic", ".avif"):
-        pillow_heif.register_heif_opener()
-        file = io.BytesIO()
-        Image.fromarray(frame[..., ::-1]).save(file, {".heic": "HEIF", ".avif": "AVIF"}[suffix], quality=95)
-        return file.getvalue()
+        return saved(frame, suffix[1:].upper(), quality=95)
     done, encoded = cv2.imencode(suffix, frame)
     assert done, suffix
     return encoded.tobytes()
 
 
+def saved(picture: Frame | Image.Image, kind: str, **options: Any) -> bytes:
+    """A picture -> the bytes of a file as Pillow writes it, with options of this kind."""
+    pillow_heif.register_heif_opener()
+    image = picture if isinstance(picture, Image.Image) else Image.fromarray(picture[..., ::-1])
+    file = io.BytesIO()
+    image.save(file, "HEIF" if kind == "HEIC" else kind, **options)
+    return file.getvalue()
+
+
 def overlap(one: Box, other: Box) -> float:
     """Intersection over union of two boxes."""
-    w = min(one.xmax, other.xmax) - max(one.xmin, other.xmin)
-    h = min(one.ymax, other.ymax) - max(one.ymin, other.ymin)
-    shared = max(0.0, w) * max(0.0, h)
-    return shared / (one.width * one.height + other.width * other.height - shared)
+    return float(iou(stacked([one]), stacked([other]))[0, 0])

@@ -1,7 +1,6 @@
 """The caller's picture: what is accepted, and what the refusal says."""
 
 import contextlib
-import io
 from typing import Any
 
 import cv2
@@ -14,7 +13,7 @@ from plate_nets.recognition.encoded import EOI
 from plate_nets.recognition.images import check_image, decode_image, load_picture
 from plate_nets.recognition.reader import FrameLimits
 from plate_nets.types import Frame
-from tests.frames import Placed, compose, encode
+from tests.frames import Placed, compose, encode, saved
 
 LIMITS = FrameLimits()
 FRAME = compose(120, 200, [Placed("A123BC77", 20, 40)])
@@ -26,10 +25,8 @@ def by_opencv(encoded: bytes) -> Frame:
     return np.asarray(cv2.imdecode(np.frombuffer(encoded, np.uint8), cv2.IMREAD_COLOR), np.uint8)
 
 
-def jpeg(mode: str = "RGB", **options: Any) -> bytes:
-    file = io.BytesIO()
-    Image.fromarray(FRAME[..., ::-1]).convert(mode).save(file, "JPEG", **options)
-    return file.getvalue()
+def in_mode(mode: str) -> Image.Image:
+    return Image.fromarray(FRAME[..., ::-1]).convert(mode)
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
@@ -41,7 +38,7 @@ def test_a_picture_decodes_as_opencv_reads_it(suffix: str) -> None:
 @pytest.mark.parametrize("options", [{"progressive": True}, {"subsampling": 0}, {"subsampling": 2}, {"quality": 20}])
 @pytest.mark.parametrize("mode", ["RGB", "L", "CMYK"])
 def test_a_jpeg_of_any_kind_decodes_as_opencv_reads_it(mode: str, options: dict[str, Any]) -> None:
-    encoded = jpeg(mode, **options)
+    encoded = saved(in_mode(mode), "JPEG", **options)
     found = decode_image(encoded, LIMITS)
     np.testing.assert_allclose(found, by_opencv(encoded), atol=mode == "CMYK")  # two ways to round
 
@@ -52,9 +49,8 @@ def test_a_png_of_any_kind_decodes_as_opencv_reads_it(mode: str) -> None:
         shape = FRAME.shape[: 3 if mode.startswith("RGB") else 2]
         encoded = cv2.imencode(".png", np.random.default_rng(1).integers(0, 1 << 16, shape, np.uint16))[1].tobytes()
     else:
-        picture, file = Image.fromarray(FRAME[..., ::-1]).convert(mode.split()[0]), io.BytesIO()
-        picture.save(file, "PNG", **({"transparency": bytes(range(200))} if " " in mode else {}))
-        encoded = file.getvalue()
+        transparent = {"transparency": bytes(range(200))} if " " in mode else {}
+        encoded = saved(in_mode(mode.split()[0]), "PNG", **transparent)
     np.testing.assert_array_equal(decode_image(encoded, LIMITS), by_opencv(encoded))
 
 
@@ -76,7 +72,7 @@ CODED = pytest.mark.parametrize(
 )
 def test_a_jpeg_without_its_end_is_read_if_it_is_whole(mode: str, options: dict[str, Any], tail: bytes) -> None:
     """Some cameras send one, some with bytes of their own behind it."""
-    whole = jpeg(mode, **options)
+    whole = saved(in_mode(mode), "JPEG", **options)
     expected = decode_image(whole, LIMITS)
     np.testing.assert_array_equal(decode_image(whole[:-2] + tail, LIMITS), expected)
     np.testing.assert_array_equal(decode_image(with_stray(whole[:-2] + tail), LIMITS), expected)
@@ -87,7 +83,7 @@ def test_a_jpeg_without_its_end_is_read_if_it_is_whole(mode: str, options: dict[
 @pytest.mark.parametrize("tail", [b"", EOI, b"\r\n" + EOI, b"\0\0"])
 def test_a_jpeg_that_lacks_pixels_is_refused(mode: str, options: dict[str, Any], tail: bytes) -> None:
     """Also if something has ended it after the cut."""
-    whole = jpeg(mode, **options)
+    whole = saved(in_mode(mode), "JPEG", **options)
     restarts = [at for at in range(len(whole)) if 0xD0 <= whole[at] <= 0xD7 and whole[at - 1] == 0xFF]
     parts = [int(len(whole) * part) for part in (0.3, 0.5, 0.9, 0.97)]
     for end in (*parts, *([] if tail.strip(EOI) else [len(whole) - 8]), *(at - 1 for at in restarts[-2:])):
@@ -98,7 +94,7 @@ def test_a_jpeg_that_lacks_pixels_is_refused(mode: str, options: dict[str, Any],
 
 @JPEGS
 def test_a_jpeg_that_lacks_a_pass_is_refused(mode: str) -> None:
-    whole = jpeg(mode, progressive=True)
+    whole = saved(in_mode(mode), "JPEG", progressive=True)
     for end in [at for at in range(len(whole)) if whole.startswith(b"\xff\xda", at)][1:]:
         with pytest.raises(InputError, match="damaged"):
             decode_image(whole[:end], LIMITS)
@@ -164,13 +160,6 @@ def test_checking_a_picture_does_not_decode_it() -> None:
 def test_too_many_bytes_are_refused_before_they_are_parsed() -> None:
     with pytest.raises(InputTooLarge, match="image: expected at most 1000 bytes, got 1001"):
         decode_image(bytes(1001), FrameLimits(max_bytes=1000))
-
-
-def test_a_header_of_a_gigapixel_is_refused() -> None:
-    header = bytearray(encode(np.zeros((8, 8, 3), np.uint8), ".bmp"))
-    header[18:26] = np.array([60000, 60000], "<i4").tobytes()  # width and height of a BMP
-    with pytest.raises(InputTooLarge, match="expected at most 50000000 pixels"):
-        decode_image(bytes(header), LIMITS)
 
 
 OTHER_FORMATS = {
