@@ -34,78 +34,49 @@ def focus_after(tracks: Sequence[Track], frames: int, since_whole: float = 1 / R
     return plan_focus(tracks, time, time - 1 / RATE, time - since_whole)
 
 
-@pytest.mark.parametrize(
-    ("frame_of", "frames", "settled"),
-    [
-        (lambda _: [plate(CAR, 300)], 2, 0),
-        (lambda _: [plate(CAR, 300)], 3, 1),
-        (lambda number: [plate(CAR, 300 + 9 * number)], 6, 1),
-        (lambda number: [plate(CAR, 300, height=24 * 1.1**number)], 6, 1),
-        (lambda number: [plate(CAR, 300, height=24 * 1.2**number)], 6, 0),
-        (lambda number: [plate(CAR, 300, height=24 / 1.2**number)], 6, 1),
-        (lambda number: [plate(CAR, 300)] if number < 5 else [], 6, 0),
-        (lambda number: [noise(300, 300, number)], 7, 0),
-        (lambda number: [noise(300, 300, number)], 8, 1),
-        (lambda _: [plate(CAR, 300), plate(OTHER, 500)], 3, 2),
-        (lambda _: [plate(CAR, 300), plate(OTHER, 390)], 3, 0),
-    ],
-    ids=[
-        "read too seldom", "certain", "moves", "grows slowly", "grows fast", "leaves", "missed", "unsure",
-        "unsure for long", "two", "two that overlap",
-    ],
-)  # fmt: skip
-def test_a_plate_is_settled_if_another_reading_would_tell_nothing_new(
-    frame_of: Callable[[int], list[Plate]], frames: int, settled: int
-) -> None:
-    tracks = tracker_after(frame_of, frames).tracks
-    assert len(focus_after(tracks, frames).settled) == settled
+STANDING = [plate(CAR, 300)]
+BOTH = [*STANDING, plate(OTHER, 700)]
+Seen = Callable[[int], list[Plate]]
+SCENES: dict[str, tuple[Seen, int, tuple[int, bool, int, int]]] = {
+    "none": (lambda _: [], 3, (0, True, 0, 0)),
+    "read too seldom": (lambda _: STANDING, 2, (0, False, 1, 0)),
+    "certain": (lambda _: STANDING, 3, (1, True, 1, 0)),
+    "moves": (lambda number: [plate(CAR, 300 + 9 * number)], 6, (1, True, 1, 0)),
+    "grows slowly": (lambda number: [plate(CAR, 300, height=24 * 1.1**number)], 6, (1, True, 1, 0)),
+    "grows fast": (lambda number: [plate(CAR, 300, height=24 * 1.2**number)], 6, (0, False, 1, 0)),
+    "leaves": (lambda number: [plate(CAR, 300, height=24 / 1.2**number)], 6, (1, True, 1, 0)),
+    "is missed now": (lambda number: STANDING if number < 5 else [], 6, (0, False, 0, 1)),
+    "unsure": (lambda number: [noise(300, 300, number)], 7, (0, False, 1, 0)),
+    "unsure for long": (lambda number: [noise(300, 300, number)], 8, (1, True, 1, 0)),
+    "two": (lambda _: BOTH, 3, (2, True, 2, 0)),
+    "two that overlap": (lambda _: [plate(CAR, 300), plate(OTHER, 390)], 3, (0, True, 2, 0)),
+    "one was missed": (lambda number: BOTH if number < 1 else STANDING, 3, (1, True, 1, 1)),
+    "one is missed now": (lambda number: BOTH if number < 2 else STANDING, 3, (1, True, 1, 1)),
+    "a new one": (lambda number: STANDING if number < 2 else BOTH, 3, (1, False, 0, 0)),
+    "many": (lambda _: [plate(text, 300 + 150 * place) for place, text in enumerate(TEXTS[:9])], 3, (9, True, 0, 0)),
+}
+"""Plates by the number of the frame, how many frames there were, and what is known of the next one: how many plates are
+settled, whether it can wait, and around how many that were seen or missed it is looked at."""
 
 
-@pytest.mark.parametrize(
-    ("frame_of", "frames", "since_whole", "around"),
-    [
-        (lambda _: [plate(CAR, 300), plate(OTHER, 700)], 3, 0.1, (2, 0)),
-        (lambda _: [plate(CAR, 300), plate(OTHER, 700)], 3, 0.3, (0, 0)),
-        (lambda number: [plate(CAR, 300), *([plate(OTHER, 700)] if number < 2 else [])], 3, 0.1, (1, 1)),
-        (lambda number: [plate(CAR, 300), *([plate(OTHER, 700)] if number < 2 else [])], 3, 0.2, (0, 0)),
-        (lambda number: [plate(CAR, 300), *([plate(OTHER, 700)] if number == 2 else [])], 3, 0.1, (0, 0)),
-        (lambda _: [plate(text, 300 + 150 * place) for place, text in enumerate(TEXTS[:9])], 3, 0.1, (0, 0)),
-        (lambda number: [plate(CAR, 300)] if number < 2 else [], 3, 0.1, (0, 1)),
-    ],
-    ids=["two", "after a while", "one was missed", "one is missed now", "a new one", "many", "none is seen"],
-)
-def test_the_whole_frame_is_looked_at_often_and_between_only_where_plates_are_expected(
-    frame_of: Callable[[int], list[Plate]], frames: int, since_whole: float, around: tuple[int, int]
-) -> None:
-    tracks = tracker_after(frame_of, frames).tracks
-    focus = focus_after(tracks, frames, since_whole)
-    assert (len(focus.only), len(focus.missed)) == around
-
-
-@pytest.mark.parametrize(
-    ("frame_of", "frames", "waits"),
-    [
-        (lambda _: [], 3, True),
-        (lambda _: [plate(CAR, 300)], 2, False),
-        (lambda _: [plate(CAR, 300)], 3, True),
-        (lambda number: [plate(CAR, 300), *([plate(OTHER, 700)] if number == 2 else [])], 3, False),
-        (lambda number: [plate(CAR, 300), *([plate(OTHER, 700)] if number < 1 else [])], 3, True),
-        (lambda number: [plate(CAR, 300)] if number < 5 else [], 6, False),
-        (lambda number: [noise(300, 300, number)], 7, False),
-        (lambda number: [noise(300, 300, number)], 8, True),
-        (lambda number: [plate(CAR, 300, height=24 * 1.2**number)], 6, False),
-    ],
-    ids=["none", "read too seldom", "certain", "a new one", "one was missed", "one is missed now", "unsure",
-         "unsure for long", "grows fast"],
-)  # fmt: skip
-def test_a_frame_can_wait_if_it_comes_soon_and_all_plates_are_known(
-    frame_of: Callable[[int], list[Plate]], frames: int, waits: bool
+@pytest.mark.parametrize(("frame_of", "frames", "known"), SCENES.values(), ids=SCENES)
+def test_of_the_next_frame_only_what_would_tell_something_new_is_looked_at_and_read(
+    frame_of: Seen, frames: int, known: tuple[int, bool, int, int]
 ) -> None:
     tracks = tracker_after(frame_of, frames).tracks
     last = T0 + (frames - 1) / RATE
-    assert can_wait(tracks, last + 0.07, last, last - 1 / RATE) == waits
+    focus = focus_after(tracks, frames)
+    waits = can_wait(tracks, last + 0.07, last, last - 1 / RATE)
+    assert (len(focus.settled), waits, len(focus.only), len(focus.missed)) == known
     assert not can_wait(tracks, last + 0.1, last, last), "a live camera's next frame"
     assert not can_wait(tracks, last - 0.07, last, last), "time went back"
+
+
+@pytest.mark.parametrize(("scene", "since_whole"), [("two", 0.3), ("one is missed now", 0.2)])
+def test_the_whole_frame_is_looked_at_often(scene: str, since_whole: float) -> None:
+    frame_of, frames, _ = SCENES[scene]
+    focus = focus_after(tracker_after(frame_of, frames).tracks, frames, since_whole)
+    assert (focus.only, focus.missed) == ((), ())
 
 
 def test_a_settled_plate_is_expected_where_it_moves_to() -> None:
@@ -129,7 +100,7 @@ def test_a_plate_that_was_never_read_cannot_wait_until_it_has_left() -> None:
 
 
 def test_a_settled_plate_is_read_again_after_a_while() -> None:
-    tracks = tracker_after(lambda _: [plate(CAR, 300)], 3).tracks
+    tracks = tracker_after(lambda _: STANDING, 3).tracks
     last = T0 + 2 / RATE
     later = [plan_focus(tracks, last + seconds, last, last) for seconds in (0.0, 0.4, 0.6, -0.1)]
     assert [len(focus.settled) for focus in later] == [1, 1, 0, 0]
@@ -153,9 +124,6 @@ def sparing(frames: FrameOf, seconds: float, rate: float = RATE) -> tuple[list[P
 
 def not_read(seen: Plate) -> Plate:
     return replace(seen, reading=NOT_READ, logits=None)
-
-
-STANDING = [plate(CAR, 300)]
 
 
 def stands(time: float) -> list[Plate]:
