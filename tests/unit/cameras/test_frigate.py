@@ -8,7 +8,7 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -80,38 +80,35 @@ class Frigate(LocalHttp):
         self.asked: list[str] = []
         self.query: dict[str, list[str]] = {}
         self.sent: list[tuple[str, dict[str, Any]]] = []
-        self.headers: dict[str, str] = {}
+        self.headers: Mapping[str, str] = {}
         standin = self
 
         class Handler(QuietHandler):
             def do_GET(self) -> None:
-                standin._answer(self, None)
+                standin._answer(self)
 
-            def do_POST(self) -> None:
-                standin._answer(self, json.loads(self.rfile.read(int(self.headers["content-length"]))))
+            do_POST = do_GET
 
         super().__init__(Handler)
         self.url = f"http://127.0.0.1:{self.port}"
 
-    def _answer(self, handler: BaseHTTPRequestHandler, body: dict[str, Any] | None) -> None:
+    def _answer(self, handler: BaseHTTPRequestHandler) -> None:
         address = urlsplit(handler.path)
         what = address.path.removeprefix(f"/api/events/{ID}/").removeprefix("/api/front_door/").removeprefix("/api/")
-        self.headers = {name.lower(): value for name, value in handler.headers.items()}
+        body = handler.rfile.read(int(handler.headers.get("content-length", 0)))
+        self.headers = handler.headers
         self.asked.append(what)
         fault = self.faults.pop(0) if self.faults else 0
         if fault is None:
             return
-        content: bytes | None
-        if body is None:
-            if what == "snapshot.jpg":
-                self.query = parse_qs(address.query)
-            given = {"snapshot.jpg": self.picture, "config": json.dumps(self.config).encode()} | self.recorded
-            content = None if fault else given.get(what)
-        else:
-            taken = ("recognized_license_plate", "sub_label")[not self.knows_plates :]
-            content = b'{"success":true,"message":"set"}' if what in taken and not fault else None
-            if content:
-                self.sent.append((what, body))
+        if what == "snapshot.jpg":
+            self.query = parse_qs(address.query)
+        done = b'{"success":true,"message":"set"}'
+        get = {"snapshot.jpg": self.picture, "config": json.dumps(self.config).encode(), **self.recorded}
+        post = {"recognized_license_plate": done if self.knows_plates else None, "sub_label": done}
+        content = None if fault else (post if body else get).get(what)
+        if content and body:
+            self.sent.append((what, json.loads(body)))
         handler.send_response(200 if content else fault or 404)
         content = content or b'{"success":false,"message":"Event not found"}'
         handler.send_header("content-length", str(len(content)))
@@ -122,9 +119,9 @@ class Frigate(LocalHttp):
 class FakeReader:
     """Reads the given texts in the middle of the car, one picture after another."""
 
-    def __init__(self, *texts: str) -> None:
+    def __init__(self, *texts: str, box: Box = Box(150, 200, 220, 220)) -> None:
         self.texts = list(texts)
-        self.box = Box(150, 200, 220, 220)
+        self.box = box
 
     def read(self, image: Frame | bytes, *, evidence: bool = False) -> list[Plate]:
         text = self.texts.pop(0)
@@ -178,11 +175,8 @@ def test_a_vehicle_is_read_once_and_set_in_frigate(frigate: Frigate, run: Run) -
     assert not said
 
 
-def in_large(*texts: str) -> FakeReader:
-    """Its plate is where the car is in a frame of twice the size, and no car is in the snapshot."""
-    reader = FakeReader(*texts)
-    reader.box = Box(500, 500, 580, 540)
-    return reader
+IN_LARGE = Box(500, 500, 580, 540)
+"""Where the car is in a frame of twice the size, and no car is in the snapshot."""
 
 
 @pytest.mark.parametrize(("picture", "texts"), [(PICTURE, ("", TEXT)), (None, (TEXT,))], ids=["too_small", "gone"])
@@ -191,8 +185,8 @@ def test_what_the_snapshot_does_not_show_is_read_in_the_recording(
 ) -> None:
     frigate.picture = picture
     frigate.recorded[RECORDED] = LARGE
-    (event,), said = run(message("end", has_clip=True), reader=in_large(*texts))
-    assert (event.plate, event.box, said) == (TEXT, Box(500, 500, 580, 540), [])
+    (event,), said = run(message("end", has_clip=True), reader=FakeReader(*texts, box=IN_LARGE))
+    assert (event.plate, event.box, said) == (TEXT, IN_LARGE, [])
     assert frigate.asked == ["snapshot.jpg", "config", RECORDED, "recognized_license_plate", "sub_label"]
     assert event.timestamp.timestamp() == pytest.approx(1607123961.8)
     assert event.last_seen.timestamp() == pytest.approx(1607123970.5), "when it ended"
@@ -200,8 +194,8 @@ def test_what_the_snapshot_does_not_show_is_read_in_the_recording(
 
 def test_the_recording_is_looked_at_around_the_snapshot_and_only_at_the_end(frigate: Frigate, run: Run) -> None:
     frigate.recorded |= {RECORDED: LARGE, RECORDED.replace("961.8", "962.3"): LARGE}
-    texts = ("", "", "", TEXT)  # two snapshots, and the recording at once, before and after
-    (event,), said = run(message(has_clip=True), message("end", has_clip=True), reader=in_large(*texts))
+    reader = FakeReader("", "", "", TEXT, box=IN_LARGE)  # two snapshots, and the recording at once, before and after
+    (event,), said = run(message(has_clip=True), message("end", has_clip=True), reader=reader)
     assert event.timestamp.timestamp() == pytest.approx(1607123962.3) and said == []
     assert [each for each in frigate.asked if "recordings" in each][1].startswith("recordings/1607123961.300")
 
