@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 
 from plate_nets.cameras.cuts import Cuts
 
+
 def scene(seed: int, bright: float) -> NDArray[np.uint8]:
     """A picture of large patches, dark or bright."""
     rng = np.random.default_rng(seed)

@@ -51,27 +51,18 @@ def test_unreadable_cars_with_noisy_boxes_break_into_few_tracks(rate: float, mos
     assert float(np.mean(counts)) <= most
 
 
-def test_a_plate_with_a_low_score_continues_a_track_but_begins_none() -> None:
-    def frames(time: float) -> list[Plate]:
-        score = 0.2 if 0.35 < time < 0.75 else 0.8
-        return [plate("A123BC77", 300 + 100 * time, score=score), plate("X900KO99", 900, score=0.2)]
-
-    (seen,) = follow(frames, 1.2, 10).values()
-    assert len(seen) == 12
-
-
-def test_a_track_is_found_by_its_text_after_a_large_move() -> None:
-    def frames(time: float) -> list[Plate]:
-        return [plate("A123BC77", 200 if time < 0.5 else 1000)]
-
-    assert len(follow(frames, 1, 10)) == 1
-
-
-def test_another_car_in_the_same_place_is_another_track() -> None:
-    def frames(time: float) -> list[Plate]:
-        return [plate("A123BC77" if time < 0.5 else "X900KO99", 300, peak=12.0)]
-
-    assert [len(seen) for seen in follow(frames, 1, 10).values()] == [5, 5]
+@pytest.mark.parametrize(
+    ("frames", "tracks"),
+    [
+        (lambda time: [plate("A123BC77", 300 + 100 * time, score=0.2 if 0.35 < time < 0.75 else 0.8)], [10]),
+        (lambda _: [plate("A123BC77", 300, score=0.2)], []),
+        (lambda time: [plate("A123BC77", 200 if time < 0.5 else 1000)], [10]),
+        (lambda time: [plate("A123BC77" if time < 0.5 else "X900KO99", 300, peak=12.0)], [5, 5]),
+    ],
+    ids=["a low score continues one", "a low score begins none", "found by its text after a large move", "another car"],
+)
+def test_a_plate_is_in_the_track_of_its_car(frames: FrameOf, tracks: list[int]) -> None:
+    assert [len(seen) for seen in follow(frames, 1, 10).values()] == tracks
 
 
 def test_a_missed_plate_is_predicted_along_its_way() -> None:
@@ -88,9 +79,8 @@ def test_a_missed_plate_is_predicted_along_its_way() -> None:
 
 def test_a_track_ends_with_a_frame_without_it_after_a_second() -> None:
     tracker = Tracker()
-    assert len(tracker.update([plate("A123BC77", 300)], 0.0)) == 1
-    assert len(tracker.update([], 0.9)) == 1
-    assert tracker.update([], 1.0) == []
+    frames = [([plate("A123BC77", 300)], 0.0), ([], 0.9), ([], 1.0)]
+    assert [len(tracker.update(plates, time)) for plates, time in frames] == [1, 1, 0]
 
 
 def test_frames_with_the_same_time_are_accepted() -> None:

@@ -84,20 +84,14 @@ def test_a_vehicle_grows_if_its_width_and_its_height_do(
     assert sights.growth == pytest.approx(growth)
 
 
-def test_the_side_of_a_standing_car_is_unknown() -> None:
-    vehicle = last(lambda time: ([plate(TEXT, 640)], [car(640)]), 2).vehicle
-    assert vehicle is not None and vehicle.side is None
-
-
-def test_a_vehicle_too_weak_to_be_tracked_is_that_of_its_plate() -> None:
-    _, cars = watch(lambda time: ([plate(TEXT, 640)], [car(640, kind="bus", score=0.2)]), 1)
-    (final,) = cars.finish()
-    assert final.vehicle is not None
-    assert final.vehicle.type == "bus" and final.vehicle.score == pytest.approx(0.2)
-
-
-def test_without_vehicles_events_have_none() -> None:
-    assert last(lambda time: ([plate(TEXT, 640)], []), 1).vehicle is None
+@pytest.mark.parametrize(
+    ("vehicles", "told"),
+    [([car(640)], ("car", None, 0.8)), ([car(640, kind="bus", score=0.2)], ("bus", None, 0.2)), ([], None)],
+    ids=["stands, so its side is unknown", "too weak to be tracked", "none"],
+)
+def test_the_vehicle_of_a_plate_is_told(vehicles: list[Vehicle], told: tuple[str, str | None, float] | None) -> None:
+    vehicle = last(lambda time: ([plate(TEXT, 640)], vehicles), 2).vehicle
+    assert (vehicle and (vehicle.type, vehicle.side, pytest.approx(vehicle.score))) == told
 
 
 @pytest.mark.parametrize(("seen", "count"), [(True, 1), (False, 2)])
@@ -199,6 +193,5 @@ def test_without_motion_the_tracks_stay() -> None:
 
 
 def test_a_reader_without_vehicles_is_refused_if_they_are_requested() -> None:
-
     with pytest.raises(InputError, match=r"^vehicles: expected a reader with a method scene, got Blind$"):
         Watcher(Blind(), "a.mp4", WatcherSettings(vehicles=True))

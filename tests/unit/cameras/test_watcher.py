@@ -131,14 +131,6 @@ def test_a_plan_of_looks_tells_of_a_spoilt_video_what_a_look_at_every_frame_does
     assert {("final", TEXT), ("final", OTHER)} <= thorough <= told
 
 
-def test_frames_of_a_file_are_never_dropped_but_fps_may_skip_some(reader: LocalReader, clip: Path) -> None:
-    with Watcher(reader, CameraSettings(str(clip), fps=4)) as watcher:
-        events = list(watcher)
-    (status,) = watcher.status()
-    assert (status.read, status.analysed, status.dropped) == (40, 20, 0)
-    assert finals(events) == [TEXT]
-
-
 class Served:
     """A reader with the versions that its server tells one after another; None: it does not."""
 
@@ -250,10 +242,15 @@ def test_pictures_of_the_best_moment_are_kept_and_blurred(
     assert texts == ([TEXT] if listed else texts) and (TEXT in texts) == listed
 
 
-def test_the_annotated_video_has_every_frame(reader: LocalReader, clip: Path, tmp_path: Path) -> None:
+def test_of_a_file_every_frame_is_read_and_fps_chooses_those_that_are_analysed_and_annotated(
+    reader: LocalReader, clip: Path, tmp_path: Path
+) -> None:
     path = tmp_path / "out.mp4"
     with Recording(path, Overlay()) as recording:
-        list(Watcher(reader, CameraSettings(str(clip), fps=4), on_frame=recording.write))
+        watcher = Watcher(reader, CameraSettings(str(clip), fps=4), on_frame=recording.write)
+        assert finals(list(watcher)) == [TEXT]
+    (status,) = watcher.status()
+    assert (status.read, status.analysed, status.dropped) == (40, 20, 0)
     found: list[AnalysedFrame] = []
     list(Watcher(reader, CameraSettings(str(path)), on_frame=found.append))
     assert [round(each.frame.position, 2) for each in found] == [number / 4 for number in range(20)]

@@ -26,23 +26,11 @@ def owners(plates: list[Plate], vehicles: list[Vehicle]) -> list[int | None]:
     return [vehicles.index(each.vehicle) if each.vehicle else None for each in found]
 
 
-def test_without_plates_or_vehicles_nothing_belongs() -> None:
-    assert owners([], []) == [] and owners([plate(200, 270)], []) == [None]
-    assert owners([], [vehicle(CAR)]) == []
-
-
 def test_rows_are_vehicles_and_back() -> None:
     seen = (vehicle(CAR), vehicle(Box(0, 0, 8, 9), "motorcycle", 0.5))
     assert rows_of(seen).tolist()[1] == [0, 0, 8, 9, 0.5, 3]
     assert vehicles_of(rows_of(seen)) == (Vehicle(CAR, "car", float(np.float32(0.8))), seen[1])
     assert rows_of(()).shape == (0, 6) and vehicles_of(rows_of(())) == ()
-
-
-def test_a_weak_second_box_of_a_car_does_not_make_its_plate_unclear() -> None:
-    beside = Box(160, 130, 450, 360)
-    assert owners([plate(210, 280)], [vehicle(CAR), vehicle(beside, score=0.3)]) == [0]
-    assert owners([plate(210, 280)], [vehicle(CAR, score=0.3), vehicle(beside)]) == [1]
-    assert owners([plate(210, 280)], [vehicle(CAR), vehicle(beside, score=0.7)]) == [None]
 
 
 @pytest.mark.parametrize(
@@ -65,26 +53,36 @@ def test_a_plate_belongs_to_a_vehicle_by_its_place_and_size(there: Plate, of: Bo
     assert owners([there], [vehicle(of)]) == [0 if own else None]
 
 
-def test_a_car_on_a_transporter_has_its_own_plate_and_the_transporter_its_own() -> None:
-    transporter, carried = vehicle(Box(50, 20, 850, 600), "truck"), vehicle(Box(200, 60, 480, 290))
-    assert owners([plate(300, 230), plate(400, 540)], [transporter, carried]) == [1, 0]
+BESIDE, LARGE = Box(160, 130, 450, 360), Box(50, 20, 850, 600)
+BUS = vehicle(LARGE, "bus")
+TOGETHER: dict[str, tuple[list[Plate], list[Vehicle], list[int | None]]] = {
+    "neither": ([], [], []),
+    "a plate alone": ([plate(200, 270)], [], [None]),
+    "a vehicle alone": ([], [vehicle(CAR)], []),
+    "a weak second box": ([plate(210, 280)], [vehicle(CAR), vehicle(BESIDE, score=0.3)], [0]),
+    "a weak first box": ([plate(210, 280)], [vehicle(CAR, score=0.3), vehicle(BESIDE)], [1]),
+    "two boxes": ([plate(210, 280)], [vehicle(CAR), vehicle(BESIDE, score=0.7)], [None]),
+    "two vehicles": ([plate(240, 280)], [vehicle(CAR), vehicle(Box(200, 110, 480, 350))], [None]),
+    "two plates": ([plate(120, 280), plate(280, 280)], [vehicle(CAR)], [None, None]),
+    "a car on a transporter": (
+        [plate(300, 230), plate(400, 540)], [vehicle(LARGE, "truck"), vehicle(Box(200, 60, 480, 290))], [1, 0]
+    ),
+    "a tow": (
+        [plate(105, 225, 50, 12), plate(300, 360, 90, 20)],
+        [vehicle(Box(100, 80, 330, 270)), vehicle(Box(160, 130, 500, 420))], [0, 1],
+    ),
+    "a car pictured on a bus": (
+        [plate(390, 330), plate(420, 550)], [BUS, vehicle(Box(300, 200, 560, 380), score=0.9)], [None, 0]
+    ),
+    "a car before a bus": ([plate(390, 560)], [BUS, vehicle(Box(300, 400, 560, 620))], [1]),
+}  # fmt: skip
 
 
-def test_each_vehicle_of_a_tow_has_its_own_plate() -> None:
-    ahead, behind = vehicle(Box(100, 80, 330, 270)), vehicle(Box(160, 130, 500, 420))
-    assert owners([plate(105, 225, 50, 12), plate(300, 360, 90, 20)], [ahead, behind]) == [0, 1]
-
-
-def test_a_car_pictured_on_a_bus_gets_no_plate() -> None:
-    bus, pictured = vehicle(Box(50, 20, 850, 600), "bus"), vehicle(Box(300, 200, 560, 380), score=0.9)
-    assert owners([plate(390, 330), plate(420, 550)], [bus, pictured]) == [None, 0]
-    before_it = vehicle(Box(300, 400, 560, 620))
-    assert owners([plate(390, 560)], [bus, before_it]) == [1], "one that stands before a bus is none of its pictures"
-
-
-def test_an_ambiguous_plate_or_vehicle_gets_no_match() -> None:
-    assert owners([plate(240, 280)], [vehicle(CAR), vehicle(Box(200, 110, 480, 350))]) == [None]
-    assert owners([plate(120, 280), plate(280, 280)], [vehicle(CAR)]) == [None, None]
+@pytest.mark.parametrize(("plates", "vehicles", "own"), TOGETHER.values(), ids=TOGETHER)
+def test_each_plate_has_its_own_vehicle_or_none_if_it_is_unclear(
+    plates: list[Plate], vehicles: list[Vehicle], own: list[int | None]
+) -> None:
+    assert owners(plates, vehicles) == own
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -92,8 +90,7 @@ def test_plates_of_drawn_streets_have_the_cars_that_were_drawn_around_them(seed:
     """Streets with cars side by side and behind each other. An ambiguous plate has no vehicle."""
     scene = render_scene(main_scheme(), np.random.default_rng(seed), (1280, 720), 6)
     cars = [vehicle(each.car) for each in scene.plates]
-    plates = [Plate(each.box, 0.9, Reading("", "", 0.0)) for each in scene.plates]
-    found = owners(plates, cars)
+    found = owners([Plate(each.box, 0.9, Reading("", "", 0.0)) for each in scene.plates], cars)
     told = [own == number for number, own in enumerate(found) if own is not None]
     assert all(told) and len(told) >= len(found) / 2
 
@@ -101,8 +98,5 @@ def test_plates_of_drawn_streets_have_the_cars_that_were_drawn_around_them(seed:
 def test_a_plate_on_the_road_in_front_of_a_car_belongs_to_no_vehicle() -> None:
     scene = render_scene(main_scheme(), np.random.default_rng(1), (1280, 720), 1)
     (drawn,) = scene.plates
-    down = drawn.car.ymax - drawn.box.ymin
-    lying = Plate(
-        Box(drawn.box.xmin, drawn.box.ymin + down, drawn.box.xmax, drawn.box.ymax + down), 0.9, Reading("", "", 0.0)
-    )
+    lying = plate(drawn.box.xmin, drawn.car.ymax, drawn.box.width, drawn.box.height)
     assert owners([lying], [vehicle(drawn.car)]) == [None]
