@@ -28,10 +28,14 @@ def _same(frame: Frame, box: Box, rng: np.random.Generator) -> Frame:
     return frame
 
 
+def unfocused(frame: Frame, box: Box, rng: np.random.Generator) -> Frame:
+    return np.asarray(cv2.GaussianBlur(frame, (0, 0), rng.uniform(0.1, 0.16) * box.height), np.uint8)
+
+
 def _blurred(frame: Frame, box: Box, rng: np.random.Generator) -> Frame:
     """Out of focus, or moving along the road."""
     if rng.random() < 0.5:
-        return np.asarray(cv2.GaussianBlur(frame, (0, 0), rng.uniform(0.1, 0.16) * box.height), np.uint8)
+        return unfocused(frame, box, rng)
     length = int(rng.uniform(0.45, 0.8) * box.height)
     return np.asarray(cv2.blur(frame, (length, 1)), np.uint8)
 

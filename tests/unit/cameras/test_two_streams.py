@@ -1,6 +1,5 @@
 """Cameras with two streams: cars are looked for on the small one, and read on the large one."""
 
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -27,6 +26,7 @@ from plate_nets.types import Frame
 from tests.clips import TEXT, passing, still, write_clip
 from tests.rtsp import RtspCamera
 from tests.unit.cameras.traffic import Blind
+from tests.waiting import eventually
 
 FPS = 12
 LARGE, SMALL = (360, 640), (180, 320)
@@ -252,11 +252,8 @@ def test_while_the_small_stream_is_lost_the_large_one_is_watched(streams: tuple[
         watcher.start()
 
         def wait(until: Callable[[CameraStatus], bool]) -> CameraStatus:
-            deadline = time.monotonic() + 60
-            while not until(status := watcher.status()[0]):
-                assert time.monotonic() < deadline, (status, reader.sizes[-1:], said)
-                time.sleep(0.02)
-            return status
+            assert eventually(lambda: until(watcher.status()[0]), 60), (watcher.status(), reader.sizes[-1:], said)
+            return watcher.status()[0]
 
         wait(lambda _: reader.sizes[-1:] == [(96, 128)])
         small.kill()

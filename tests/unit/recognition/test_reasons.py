@@ -16,7 +16,7 @@ from plate_nets.events.event import event_schema
 from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.reasons import look, spoilt_by, why_unread
 from plate_nets.types import REASON_UNITS, Box, Frame, Plate, Reading, Reason, Sight, Unread
-from tests.unread import SPOILS, Spoil, drawn, unread
+from tests.unread import SPOILS, Spoil, drawn, unfocused, unread
 
 
 def readers() -> tuple[LocalReader, LocalReader]:
@@ -58,15 +58,11 @@ def _moving(frame: Frame, box: Box, rng: np.random.Generator) -> Frame:
     return np.asarray(cv2.blur(frame, (length, 1) if rng.random() < 0.5 else (1, length)), np.uint8)
 
 
-def _unfocused(frame: Frame, box: Box, rng: np.random.Generator) -> Frame:
-    return np.asarray(cv2.GaussianBlur(frame, (0, 0), rng.uniform(0.1, 0.16) * box.height), np.uint8)
-
-
 @pytest.mark.parametrize(
     ("fault", "spoil"),
     [
         ("smeared", _moving),
-        ("blurred", _unfocused),
+        ("blurred", unfocused),
         ("dark", SPOILS["dark"]),
         ("glare", SPOILS["glare"]),
         ("too_low", SPOILS["too_low"]),
