@@ -148,21 +148,18 @@ def test_all_frames_determine_country_and_colour() -> None:
 
 def test_readings_that_flicker_are_one_text() -> None:
     wrong = [{4: ("K", 10.5)}, {}, {1: ("7", 10.5)}, {}, {6: ("1", 10.5)}]
-
-    def frames(time: float) -> list[Plate]:
-        return [plate(ONE, 100 + 300 * time, doubts=wrong[round(time * 10) % 5])]
-
-    events = watch(frames, 2, 10)
+    events = watch(lambda time: [plate(ONE, 100 + 300 * time, doubts=wrong[round(time * 10) % 5])], 2, 10)
     assert {event.plate for event in events} == {ONE} and events[-1].stage == "final"
     assert events[-1].frames.agreeing < events[-1].frames.read == events[-1].frames.seen == 20
 
 
-def test_a_text_that_later_frames_correct_is_updated() -> None:
-    def frames(time: float) -> list[Plate]:
-        early = time < 0.6
-        return [plate(SIMILAR if early else ONE, 100 + 300 * time, peak=10.0 if early else 12.0)]
+def corrected(first: str, x: float, time: float, after: float, peak: float = 10.0) -> list[Plate]:
+    """A car that drives on, of which early frames read another text, with this certainty."""
+    return [plate(first, x, peak=peak) if time < after else plate(ONE, x, peak=12.0)]
 
-    events = watch(frames, 4, 10)
+
+def test_a_text_that_later_frames_correct_is_updated() -> None:
+    events = watch(lambda time: corrected(SIMILAR, 100 + 300 * time, time, after=0.6), 4, 10)
     assert stages(events) == [("provisional", SIMILAR), ("update", ""), ("update", ONE), ("final", ONE)]
     assert len({event.id for event in events}) == 1
 
@@ -215,10 +212,7 @@ def test_two_reported_parts_of_a_car_become_one_event() -> None:
     def frames(time: float) -> list[Plate]:
         if time < 1:
             return [plate(ONE, 100 + 50 * time, peak=12.0)]
-        if time < 2:
-            return []
-        early = time < 2.5
-        return [plate(SIMILAR if early else ONE, 600 + 300 * (time - 2), peak=10.0 if early else 12.0)]
+        return [] if time < 2 else corrected(SIMILAR, 600 + 300 * (time - 2), time, after=2.5)
 
     events = watch(frames, 6, 10)
     told = [("provisional", ONE), ("final", ONE), ("provisional", SIMILAR), ("update", ""), ("update", ONE)]
@@ -303,10 +297,8 @@ def test_an_event_says_when_its_car_entered_and_left_zones() -> None:
 
 
 def test_a_car_on_the_border_of_a_zone_visits_it_once() -> None:
-    def shaking(time: float) -> list[Plate]:
-        return [plate(ONE, 300 + 20 * math.sin(9 * time) + 300 * max(0, time - 3))]
-
-    events = watch(shaking, 6, 25, CarSettings(zones=(upright("in", 0, 300),)))
+    settings = CarSettings(zones=(upright("in", 0, 300),))
+    events = watch(lambda time: [plate(ONE, 300 + 20 * math.sin(9 * time) + 300 * max(0, time - 3))], 6, 25, settings)
     ((zone, entered, left),) = visits(events[-1])
     assert (zone, entered) == ("in", 0.0) and left == pytest.approx(3, abs=0.4)
 
@@ -355,14 +347,11 @@ def test_cars_report_their_best_frame_and_are_forgotten_after_the_memory() -> No
 
 
 def test_a_car_without_a_certain_text_has_an_event_if_requested() -> None:
-    def frames(time: float) -> list[Plate]:
-        return [plate(ONE, 300, doubts={4: ("K", 8.5)})]
-
+    shown = [plate(ONE, 300, doubts={4: ("K", 8.5)})]
     lists = [watch_list("staff", {"A123KC77": "Kim", ONE: "Olga"})]
-    assert watch(frames, 1, 10) == []
+    assert watch(lambda _: shown, 1, 10) == []
     cars = CarEvents(Camera("gate"), CarSettings(unread=True), watch_lists=lists)
-    for frame in range(10):
-        assert cars.update(frames(frame / 10), T0 + frame / 10) == []
+    assert [event for frame in range(10) for event in cars.update(shown, T0 + frame / 10)] == []
     (event,) = cars.finish()
     assert (event.stage, event.plate, event.score, event.reading, event.characters) == ("final", "", 0.0, ONE, ())
     assert [each.plate for each in event.candidates[:2]] == [ONE, "A123KC77"]
@@ -373,12 +362,9 @@ def test_a_car_without_a_certain_text_has_an_event_if_requested() -> None:
 
 
 def test_a_reported_text_is_withdrawn_if_no_text_is_certain_any_more() -> None:
-    def frames(time: float) -> list[Plate]:
-        clear = time < 0.5
-        return [plate(ONE if clear else "A123KC77", 300 + 300 * time, peak=9.0 if clear else 12.0)]
-
-    events = watch(frames, 1, 10, watch_lists=[watch_list("staff", {ONE: "Olga"})])
-    assert stages(events)[0] == ("provisional", ONE) and len(events[0].watch) == 1
+    lists = [watch_list("staff", {SIMILAR: "Olga"})]
+    events = watch(lambda time: corrected(SIMILAR, 300 + 300 * time, time, 0.5, peak=9.0), 1, 10, watch_lists=lists)
+    assert stages(events)[0] == ("provisional", SIMILAR) and len(events[0].watch) == 1
     assert events[-1].stage == "final" and (events[-1].plate, events[-1].score, events[-1].watch) == ("", 0.0, ())
 
 
@@ -393,11 +379,8 @@ def test_a_barely_certain_text_waits_for_the_end() -> None:
 @pytest.mark.parametrize("sure", [0.9, 0.99])
 def test_events_are_consistent_and_reach_the_threshold(sure: float) -> None:
     doubts = [{4: ("K", 7.0)}, {}, {7: ("1", 6.0)}]
-
-    def frames(time: float) -> list[Plate]:
-        return [plate(ONE, 100 + 250 * time, doubts=doubts[round(time * 10) % 3])]
-
-    event = watch(frames, 3, 10, CarSettings(fusion=FusionSettings(sure=sure)))[-1]
+    settings = CarSettings(fusion=FusionSettings(sure=sure))
+    event = watch(lambda time: [plate(ONE, 100 + 250 * time, doubts=doubts[round(time * 10) % 3])], 3, 10, settings)[-1]
     scores = [each.score for each in event.candidates]
     assert (event.stage, event.plate, event.candidates[0].plate) == ("final", ONE, ONE)
     assert event.score == scores[0] >= sure and scores == sorted(scores, reverse=True) and sum(scores) <= 1

@@ -126,10 +126,8 @@ def test_the_box_in_the_best_frame_is_computed_if_the_vehicle_was_missed() -> No
 
 @pytest.mark.parametrize("unread", [False, True])
 def test_a_vehicle_without_a_plate_is_an_event_if_requested(unread: bool) -> None:
-    def look(time: float) -> Look:
-        return [], [car(200 + 200 * time, kind="bus")] if time < 2 else []
-
-    events, cars = watch(look, 4, CarSettings(unread=unread))
+    settings = CarSettings(unread=unread)
+    events, cars = watch(lambda time: ([], [car(200 + 200 * time, kind="bus")] if time < 2 else []), 4, settings)
     assert len(events) == unread and not cars.finish()
     for event in events:
         assert (event.plate, event.reading, event.stage, event.candidates) == ("", "", "final", ())
