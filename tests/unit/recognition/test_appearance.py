@@ -144,8 +144,9 @@ def test_a_latin_text_on_a_plate_of_another_script_is_one_of_that_country(
     text: str, names: str, look: Appearance, told: bool
 ) -> None:
     """Such as the text of Saudi Arabia's lower row, and not what is left of a plate whose sign is not read."""
-    schemes = tuple(names.split(","))
-    found = best_of([Reading(text, text, 0.99, scheme=schemes[0], schemes=schemes)], load_schemes("world"), look)
+    schemes, decoder = tuple(names.split(",")), SchemeDecoder(load_schemes("world"))
+    reading, lines = Reading(text, text, 0.99, scheme=schemes[0], schemes=schemes), load_scheme(schemes[0]).fewest_lines
+    found = decoder.best_of([reading], lines, decoder.schemes, look)
     assert (found.text, found.best) == (text if told else "", text)
 
 
