@@ -4,14 +4,15 @@ import signal
 import subprocess
 from pathlib import Path
 
+from plate_nets.common.contexts import Closing
 from plate_nets.triton.server.ports import choose_ports
 
 PACKAGES = "gir1.2-gst-rtsp-server-1.0 gstreamer1.0-plugins-good gstreamer1.0-plugins-bad python3-gi"
 _SERVER = Path(__file__).with_name("rtsp_server.py")
 
 
-class RtspCamera:
-    """Sends a Matroska file of H.264 at its own pace, from the beginning for each client."""
+class RtspCamera(Closing):
+    """Sends a Matroska file of H.264 at its own pace, from the beginning for each client, until it is closed."""
 
     def __init__(self, clip: Path, *credentials: str) -> None:
         self.port = choose_ports({"rtsp": 0})["rtsp"]
@@ -33,6 +34,8 @@ class RtspCamera:
         """End it as a power failure would."""
         self.process.kill()
         self.process.communicate()
+
+    close = kill
 
     def freeze(self) -> None:
         """Stop sending, without closing anything."""

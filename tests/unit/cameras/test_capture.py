@@ -24,9 +24,8 @@ def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def camera(clip: Path) -> Iterator[RtspCamera]:
-    camera = RtspCamera(clip)
-    yield camera
-    camera.kill()
+    with RtspCamera(clip) as camera:
+        yield camera
 
 
 class Watched:
@@ -84,17 +83,16 @@ def test_a_camera_that_is_killed_or_freezes_is_found_again(camera: RtspCamera) -
 
 
 def test_a_wrong_password_is_reported_once_and_never_shown(clip: Path) -> None:
-    camera = RtspCamera(clip, "ann", "s3cret")
-    watched = Watched(camera.url("ann:wr0ng@"))
-    watched.wait(lambda: watched.capture.state == "offline")
-    threads = [thread.name for thread in threading.enumerate()]
-    watched.end()
-    assert watched.said == ["offline: wrong user or password, or no permission"]
-    assert not any("wr0ng" in each for each in (*watched.said, *threads))
-    right = Watched(camera.url("ann:s3cret@"))
-    right.wait_for_frames()
-    right.end()
-    camera.kill()
+    with RtspCamera(clip, "ann", "s3cret") as camera:
+        watched = Watched(camera.url("ann:wr0ng@"))
+        watched.wait_for("offline")
+        threads = [thread.name for thread in threading.enumerate()]
+        watched.end()
+        assert watched.said == ["offline: wrong user or password, or no permission"]
+        assert not any("wr0ng" in each for each in (*watched.said, *threads))
+        right = Watched(camera.url("ann:s3cret@"))
+        right.wait_for_frames()
+        right.end()
 
 
 def test_a_slow_reader_gets_the_newest_frame_and_the_rest_is_counted(camera: RtspCamera) -> None:

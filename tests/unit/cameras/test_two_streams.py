@@ -1,7 +1,6 @@
 """Cameras with two streams: cars are looked for on the small one, and read on the large one."""
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -213,26 +212,18 @@ def test_what_is_too_old_is_dropped(large: Path) -> None:
     assert packets.at(101) is None and packets.at(103) is not None
 
 
-@contextmanager
-def cameras(*clips: Path) -> Iterator[tuple[RtspCamera, ...]]:
-    streams = tuple(map(RtspCamera, clips))
-    yield streams
-    for each in streams:
-        each.kill()
-
-
 @pytest.fixture
-def streams(tmp_path: Path) -> Iterator[tuple[RtspCamera, ...]]:
-    sizes = ((192, 256), (96, 128))
-    with cameras(*(write_clip(tmp_path / f"{h}.mkv", still(2000, (h, w)), fps=FPS) for h, w in sizes)) as streams:
-        yield streams
+def streams(tmp_path: Path) -> Iterator[tuple[RtspCamera, RtspCamera]]:
+    large, small = (write_clip(tmp_path / f"{hw[0]}.mkv", still(2000, hw), fps=FPS) for hw in ((192, 256), (96, 128)))
+    with RtspCamera(large) as main, RtspCamera(small) as sub:
+        yield main, sub
 
 
 @pytest.mark.slow
 def test_a_car_is_read_from_an_rtsp_camera_with_two_streams(reader: LocalReader, large: Path, small: Path) -> None:
     """It passes again each time that the streams have ended."""
     looked: set[bool] = set()
-    with cameras(large, small) as (main, sub):
+    with RtspCamera(large) as main, RtspCamera(small) as sub:
         camera = CameraSettings(main.url(), id="gate", detect=sub.url())
         with Watcher(reader, camera, on_frame=lambda each: looked.add(each.frame.enlarged is None)) as watcher:
             events = (event for event in watcher if event.plate)
@@ -243,7 +234,7 @@ def test_a_car_is_read_from_an_rtsp_camera_with_two_streams(reader: LocalReader,
     assert 140 < event.box.width < 200, "in pixels of the large stream"
 
 
-def test_while_the_small_stream_is_lost_the_large_one_is_watched(streams: tuple[RtspCamera, ...]) -> None:
+def test_while_the_small_stream_is_lost_the_large_one_is_watched(streams: tuple[RtspCamera, RtspCamera]) -> None:
     large, small = streams
     said: list[str] = []
     reader = Blind()
