@@ -1,4 +1,7 @@
+"""The detector's rows -> boxes of plates and vehicles in pixels of the frame."""
+
 from typing import get_args
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -30,10 +33,9 @@ def test_the_network_gets_the_letterboxed_frame() -> None:
         seen.append(picture.shape)
         return np.zeros((1, 5, 6), np.float32)
 
-    boxes, scores = PlateDetector(network, DetectionSettings(long_side=416)).detect(np.zeros((300, 400, 3), np.uint8))
+    found = PlateDetector(network, DetectionSettings(long_side=416)).detect(np.zeros((300, 400, 3), np.uint8))
     assert seen == [(1, 320, 416, 3)]
-    assert boxes.shape == (0, 4)
-    assert scores.shape == (0,)
+    assert [each.shape for each in found] == [(0, 4), (0,)]
 
 
 def test_the_score_is_objectness_times_class_score() -> None:
@@ -44,23 +46,18 @@ def test_the_score_is_objectness_times_class_score() -> None:
 
 
 def test_the_best_of_overlapping_boxes_is_kept() -> None:
-    rows = np.array(
-        [[50, 50, 40, 10, 0.7, 1], [52, 50, 40, 10, 0.9, 1], [50, 80, 40, 10, 0.5, 1], [53, 51, 40, 10, 0.6, 1]],
-        np.float32,
-    )
+    centres_and_scores = ((50, 50, 0.7), (52, 50, 0.9), (50, 80, 0.5), (53, 51, 0.6))
+    rows = np.array([[x, y, 40, 10, score, 1] for x, y, score in centres_and_scores], np.float32)
     boxes, scores = select(rows, DetectionSettings())
     np.testing.assert_allclose(scores, [0.9, 0.5])
     np.testing.assert_allclose(boxes[0], [32, 45, 72, 55])
 
 
 def test_the_number_of_detections_is_limited() -> None:
-    centres = np.arange(400, dtype=np.float32)
-    rows = np.stack([50 * centres + 25, 0 * centres + 20, 0 * centres + 40, 0 * centres + 10, 0.5 + centres / 1000], 1)
-    rows = np.concatenate((rows, np.ones((400, 1), np.float32)), 1)
+    rows = np.array([[50 * n + 25, 20, 40, 10, 0.5 + n / 1000, 1] for n in range(400)], np.float32)
     boxes, scores = select(rows, DetectionSettings())
     assert len(boxes) == len(scores) == 300
-    assert scores[0] == pytest.approx(0.899)
-    assert (np.diff(scores) <= 0).all()
+    assert scores[0] == pytest.approx(0.899) and (np.diff(scores) <= 0).all()
 
 
 def test_boxes_are_clipped_to_the_frame_and_those_in_the_grey_dropped() -> None:
@@ -135,20 +132,12 @@ def test_a_network_without_a_head_for_vehicles_is_not_asked_again() -> None:
 def test_rows_that_can_be_neither_plate_nor_vehicle_are_not_asked_for(
     proposal: float, vehicle_threshold: float, least: float
 ) -> None:
-    asked: list[float] = []
-
-    class Network:
-        def __call__(self, pictures: np.ndarray, /) -> np.ndarray:
-            raise AssertionError("vehicles are asked for")
-
-        def both(self, pictures: np.ndarray, /, least: float) -> tuple[np.ndarray, np.ndarray]:
-            asked.append(least)
-            return np.zeros((1, 0, 6), np.float32), np.zeros((1, 0, 9), np.float32)
-
+    network = Mock(side_effect=AssertionError("vehicles are asked for"))
+    network.both.return_value = np.zeros((1, 0, 6), np.float32), np.zeros((1, 0, 9), np.float32)
     settings = DetectionSettings(proposal=proposal, vehicle_threshold=vehicle_threshold)
-    boxes, _, vehicles = PlateDetector(Network(), settings).detect_both(np.zeros((360, 640, 3), np.uint8))
+    boxes, _, vehicles = PlateDetector(network, settings).detect_both(np.zeros((360, 640, 3), np.uint8))
     assert len(boxes) == len(vehicles) == 0
-    assert asked == [least]
+    assert [call.args[1] for call in network.both.call_args_list] == [least]
 
 
 def test_boxes_of_a_car_that_differ_only_outside_the_frame_are_one() -> None:
