@@ -8,8 +8,9 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import closing
+from email.message import Message
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from types import SimpleNamespace
@@ -80,7 +81,7 @@ class Frigate(LocalHttp):
         self.asked: list[str] = []
         self.query: dict[str, list[str]] = {}
         self.sent: list[tuple[str, dict[str, Any]]] = []
-        self.headers: Mapping[str, str] = {}
+        self.headers = Message()
         standin = self
 
         class Handler(QuietHandler):

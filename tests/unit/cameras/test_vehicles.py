@@ -91,7 +91,7 @@ def test_a_vehicle_grows_if_its_width_and_its_height_do(
 )
 def test_the_vehicle_of_a_plate_is_told(vehicles: list[Vehicle], told: tuple[str, str | None, float] | None) -> None:
     vehicle = last(lambda time: ([plate(TEXT, 640)], vehicles), 2).vehicle
-    assert (vehicle and (vehicle.type, vehicle.side, pytest.approx(vehicle.score))) == told
+    assert (vehicle and (vehicle.type, vehicle.side, round(vehicle.score, 6))) == told
 
 
 @pytest.mark.parametrize(("seen", "count"), [(True, 1), (False, 2)])

@@ -1,9 +1,10 @@
 """Video files with the real reader: one event per car, with its pictures, whatever happens to other sources."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import chain, repeat
 from pathlib import Path
+from unittest.mock import Mock
 
 import cv2
 import numpy as np
@@ -19,8 +20,7 @@ from plate_nets.cameras.zones import Zone
 from plate_nets.common.errors import InputError, ServerUnavailable, SourceError
 from plate_nets.events.event import PlateEvent
 from plate_nets.recognition.local import LocalReader
-from plate_nets.recognition.reader import Focus
-from plate_nets.types import Frame, Plate, Scene
+from plate_nets.types import Frame
 from tests.clips import TEXT, passing, still, write_clip, write_jpegs
 from tests.events import checked
 from tests.frames import Placed, compose, encode
@@ -58,17 +58,9 @@ def test_a_car_is_one_event(reader: LocalReader, clip: Path, thorough: bool) -> 
     assert (status.state, status.read, status.analysed, status.dropped) == ("ended", 40, 40, 0)
 
 
-class Noting:
-    """A reader that counts the frames of which only parts are looked at."""
-
-    def __init__(self, reader: LocalReader) -> None:
-        self._reader = reader
-        self.read, self.scene = reader.read, reader.scene
-        self.parts = 0
-
-    def look(self, frame: Frame, focus: Focus, *, vehicles: bool = False) -> Scene:
-        self.parts += bool(focus.only)
-        return self._reader.look(frame, focus, vehicles=vehicles)
+def only_parts(noting: Mock) -> bool:
+    """Whether a reader was asked to look at parts of a frame only."""
+    return any(focus.only for (_, focus), _ in noting.look.call_args_list)
 
 
 @pytest.mark.parametrize(
@@ -86,10 +78,10 @@ def test_only_where_nothing_else_is_needed_parts_of_a_frame_are_looked_at(
     reader: LocalReader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: WatcherSettings, may_be_parts: bool
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    noting = Noting(reader)
+    noting = Mock(reader, wraps=reader)
     source = write_clip(tmp_path / "car.mp4", passing(8), fps=8)
     assert finals(list(Watcher(noting, str(source), settings))) == [TEXT]
-    assert (noting.parts > 0) == may_be_parts
+    assert only_parts(noting) == may_be_parts
 
 
 def mirrored(frame: Frame, late: bool) -> Frame:
@@ -122,34 +114,18 @@ def test_a_plan_of_looks_tells_of_a_spoilt_video_what_a_look_at_every_frame_does
 ) -> None:
     frames = (np.ascontiguousarray(spoil(frame, number >= 12)) for number, frame in enumerate(two_cars))
     source = str(write_clip(tmp_path / "spoilt.mp4", frames, fps=20))
-    noting = Noting(reader)
+    noting = Mock(reader, wraps=reader)
     told, thorough = (
         {(event.stage, event.plate) for event in Watcher(noting, source, WatcherSettings(thorough=thorough))}
         for thorough in (False, True)
     )
-    assert noting.parts > 0
+    assert only_parts(noting)
     assert {("final", TEXT), ("final", OTHER)} <= thorough <= told
-
-
-class Served:
-    """A reader with the versions that its server tells one after another; None: it does not."""
-
-    def __init__(self, reader: LocalReader, versions: Iterator[str | None]) -> None:
-        self._reader, self._versions = reader, versions
-
-    def read(self, image: Frame | bytes, *, evidence: bool = False) -> list[Plate]:
-        return self._reader.read(image, evidence=evidence)
-
-    def model_version(self) -> str:
-        version = next(self._versions)
-        if version is None:
-            raise ServerUnavailable("no version")
-        return version
 
 
 @pytest.mark.parametrize(
     ("every", "versions", "named"),
-    [(60.0, iter((None,)), None), (0.0, chain((None, "yolo:1"), repeat("yolo:2")), "yolo:2")],
+    [(60.0, [], None), (0.0, chain(("yolo:1",), repeat("yolo:2")), "yolo:2")],
     ids=["unknown", "swapped"],
 )
 def test_the_version_of_a_server_is_asked_again_and_no_camera_depends_on_it(
@@ -157,11 +133,13 @@ def test_the_version_of_a_server_is_asked_again_and_no_camera_depends_on_it(
     clip: Path,
     monkeypatch: pytest.MonkeyPatch,
     every: float,
-    versions: Iterator[str | None],
+    versions: Iterable[str],
     named: str | None,
 ) -> None:
     monkeypatch.setattr("plate_nets.cameras.frame_reading._VERSION_EVERY", every)
-    events = list(Watcher(Served(reader, versions), CameraSettings(str(clip), fps=4)))
+    served = Mock(spec=["read", "model_version"], read=reader.read)
+    served.model_version.side_effect = chain((ServerUnavailable("no version"),), versions)
+    events = list(Watcher(served, CameraSettings(str(clip), fps=4)))
     assert finals(events) == [TEXT]
     assert {event.model for event in events} == {named}
 

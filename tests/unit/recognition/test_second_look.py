@@ -120,7 +120,7 @@ def test_only_uncertain_readings_get_a_second_look(upright: tuple[int, int], aga
     assert networks.again == again
     assert [plate.reading.text for plate in plates] == ["A123BC77", "B126EK78"]
     best = np.full((1, 3, 24, 94), 2 if again else 3, np.float32)
-    np.testing.assert_array_equal(plates[1].logits, networks.read(best)[0], "evidence is the first look's")
+    np.testing.assert_array_equal(np.asarray(plates[1].logits), networks.read(best)[0], "evidence is the first look's")
 
 
 def test_plates_of_a_video_get_no_second_look() -> None:
