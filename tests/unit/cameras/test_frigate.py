@@ -13,8 +13,8 @@ from contextlib import closing
 from email.message import Message
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -26,7 +26,7 @@ from plate_nets.cli import app
 from plate_nets.common.errors import InputError, ServerUnavailable
 from plate_nets.countries import default_plates
 from plate_nets.events.event import PlateEvent
-from plate_nets.types import Box, Frame, Plate, Reading
+from plate_nets.types import Box, Plate, Reading
 from tests.broker import Broker
 from tests.events import checked
 from tests.frames import Placed, compose, encode
@@ -117,16 +117,10 @@ class Frigate(LocalHttp):
         handler.wfile.write(content)
 
 
-class FakeReader:
-    """Reads the given texts in the middle of the car, one picture after another."""
-
-    def __init__(self, *texts: str, box: Box = Box(150, 200, 220, 220)) -> None:
-        self.texts = list(texts)
-        self.box = box
-
-    def read(self, image: Frame | bytes, *, evidence: bool = False) -> list[Plate]:
-        text = self.texts.pop(0)
-        return [Plate(self.box, 0.9, Reading(text, text or "A1", 0.95, (0.95,) * len(text), scheme="russia"))]
+def reads(*texts: str, box: Box = Box(150, 200, 220, 220)) -> Mock:
+    """A reader of these texts, one picture after another, by default in the middle of the car."""
+    readings = (Reading(text, text or "A1", 0.95, (0.95,) * len(text), scheme="russia") for text in texts)
+    return Mock(read=Mock(side_effect=[[Plate(box, 0.9, reading)] for reading in readings]))
 
 
 @pytest.fixture
@@ -146,7 +140,7 @@ def run(frigate: Frigate) -> Iterator[Run]:
         def run(*messages: bytes, texts: tuple[str, ...] = (TEXT,), **options: Any) -> Any:
             told: list[PlateEvent] = []
             said: list[str] = []
-            reader = options.pop("reader", None) or FakeReader(*texts)
+            reader = options.pop("reader", None) or reads(*texts)
             plates = FrigateReader(
                 api, reader, default_plates(), lambda event, picture: told.append(event), said.append, **options
             )
@@ -186,7 +180,7 @@ def test_what_the_snapshot_does_not_show_is_read_in_the_recording(
 ) -> None:
     frigate.picture = picture
     frigate.recorded[RECORDED] = LARGE
-    (event,), said = run(message("end", has_clip=True), reader=FakeReader(*texts, box=IN_LARGE))
+    (event,), said = run(message("end", has_clip=True), reader=reads(*texts, box=IN_LARGE))
     assert (event.plate, event.box, said) == (TEXT, IN_LARGE, [])
     assert frigate.asked == ["snapshot.jpg", "config", RECORDED, "recognized_license_plate", "sub_label"]
     assert event.timestamp.timestamp() == pytest.approx(1607123961.8)
@@ -195,7 +189,7 @@ def test_what_the_snapshot_does_not_show_is_read_in_the_recording(
 
 def test_the_recording_is_looked_at_around_the_snapshot_and_only_at_the_end(frigate: Frigate, run: Run) -> None:
     frigate.recorded |= {RECORDED: LARGE, RECORDED.replace("961.8", "962.3"): LARGE}
-    reader = FakeReader("", "", "", TEXT, box=IN_LARGE)  # two snapshots, and the recording at once, before and after
+    reader = reads("", "", "", TEXT, box=IN_LARGE)  # two snapshots, and the recording at once, before and after
     (event,), said = run(message(has_clip=True), message("end", has_clip=True), reader=reader)
     assert event.timestamp.timestamp() == pytest.approx(1607123962.3) and said == []
     assert [each for each in frigate.asked if "recordings" in each][1].startswith("recordings/1607123961.300")
@@ -267,13 +261,11 @@ def test_an_object_is_given_up_in_the_end(frigate: Frigate, run: Run) -> None:
 
 
 def test_an_event_without_a_snapshot_and_one_with_no_picture_are_a_line(frigate: Frigate, run: Run) -> None:
-    def refuses(image: object, evidence: bool) -> list[Plate]:
-        raise InputError("image: expected a JPEG")
-
+    refuses = Mock(read=Mock(side_effect=InputError("image: expected a JPEG")))
     frigate.picture = None
     assert run(message(), message("end"))[1] == [f"front_door: {ID}: Frigate has no snapshot of it"]
     frigate.picture = b"no picture"
-    assert run(message("end"), reader=SimpleNamespace(read=refuses))[1] == [f"front_door: {ID}: image: expected a JPEG"]
+    assert run(message("end"), reader=refuses)[1] == [f"front_door: {ID}: image: expected a JPEG"]
 
 
 @pytest.mark.parametrize(
