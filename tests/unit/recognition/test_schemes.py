@@ -40,7 +40,7 @@ def test_the_most_certain_text_determines_the_schemes_in_the_order_of_the_caller
     asked = decoder.readers(decoder.schemes)
     reading = decoded(decoder, {name: each for name, each in logits.items() if name in asked})
     assert (reading.text, ",".join(reading.schemes)) == (text, schemes)
-    owner = load_scheme(schemes.split(",")[0])
+    owner = load_scheme(schemes.split(",")[0]).by_lines[1]
     assert (reading.scheme, reading.format) == (owner.name, owner.format_names(text))
 
 
