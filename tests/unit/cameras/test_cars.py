@@ -364,7 +364,8 @@ def test_a_car_without_a_certain_text_has_an_event_if_requested() -> None:
 def test_a_reported_text_is_withdrawn_if_no_text_is_certain_any_more() -> None:
     lists = [watch_list("staff", {SIMILAR: "Olga"})]
     events = watch(lambda time: corrected(SIMILAR, 300 + 300 * time, time, 0.5, peak=9.0), 1, 10, watch_lists=lists)
-    assert stages(events)[0] == ("provisional", SIMILAR) and len(events[0].watch) == 1
+    assert stages(events)[0] == ("provisional", SIMILAR)
+    assert len(events[0].watch) == 1
     assert events[-1].stage == "final" and (events[-1].plate, events[-1].score, events[-1].watch) == ("", 0.0, ())
 
 

@@ -189,7 +189,8 @@ def test_a_file_that_is_not_a_video_is_reported_in_one_line_and_opens_no_other(
 ) -> None:
     make(tmp_path / name)
     found = Watched(tmp_path / name)
-    assert not found.frames and re.search(cause, str(found.error))
+    assert not found.frames
+    assert re.search(cause, str(found.error))
 
 
 @pytest.mark.parametrize("source", ["concat:{}|{}", "subfile,,start,0,end,0,,:{}", "tcp:127.0.0.1:9", "data:,x"])

@@ -74,7 +74,8 @@ def test_a_wider_quad_keeps_its_perspective() -> None:
     assert np.allclose(widen(SQUARE, 0.1, 0.2, 0.1, 0.2), [[5, 8], [65, 8], [65, 22], [5, 22]], atol=1e-3)
     tapering = np.array([[0, 0], [100, 10], [100, 30], [0, 40]], np.float32)
     wide = widen(tapering, 0, 0.5, 0, 0.5)
-    assert np.allclose(wide[:, 0], [0, 100, 100, 0], atol=1e-2) and np.allclose(wide[:2, 1], [-20, 0], atol=0.1)
+    assert np.allclose(wide[:, 0], [0, 100, 100, 0], atol=1e-2)
+    assert np.allclose(wide[:2, 1], [-20, 0], atol=0.1)
 
 
 def test_a_quad_with_a_close_vanishing_line_is_widened_flat() -> None:

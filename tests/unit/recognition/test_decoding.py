@@ -40,7 +40,8 @@ def test_no_plates_give_no_readings() -> None:
 def test_the_decoder_reads_each_format(text: str, name: str) -> None:
     (reading,) = PlateDecoder(RUSSIA).decode(spell(text))
     assert (reading.text, reading.best, reading.format, reading.scheme) == (text, text, name, "russia")
-    assert reading.confidence == min(reading.characters) > 0.9 and len(reading.characters) == len(text)
+    assert reading.confidence == min(reading.characters) > 0.9
+    assert len(reading.characters) == len(text)
 
 
 def test_the_number_of_lines_determines_the_format() -> None:
@@ -68,7 +69,8 @@ def test_text_without_a_format_is_not_changed_into_a_plate(said: str) -> None:
 
 def test_two_equally_probable_texts_are_not_certain() -> None:
     (reading,) = PlateDecoder(RUSSIA).decode(spell("A123BC77", doubts={1: ("7", 9.0)}))
-    assert reading.text == "" and 0.4 < reading.confidence < 0.6
+    assert reading.text == ""
+    assert 0.4 < reading.confidence < 0.6
 
 
 def test_repeated_symbols_need_a_blank() -> None:

@@ -57,7 +57,8 @@ def test_the_number_of_detections_is_limited() -> None:
     rows = np.array([[50 * n + 25, 20, 40, 10, 0.5 + n / 1000, 1] for n in range(400)], np.float32)
     boxes, scores = select(rows, DetectionSettings())
     assert len(boxes) == len(scores) == 300
-    assert scores[0] == pytest.approx(0.899) and (np.diff(scores) <= 0).all()
+    assert scores[0] == pytest.approx(0.899)
+    assert (np.diff(scores) <= 0).all()
 
 
 def test_boxes_are_clipped_to_the_frame_and_those_in_the_grey_dropped() -> None:

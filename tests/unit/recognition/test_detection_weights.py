@@ -39,8 +39,10 @@ def test_plates_of_rendered_scenes_are_found(detector: PlateDetector, size: tupl
         boxes, scores = detector.detect(scene.frame)
         hit += are_found((plate.box for plate in scene.plates), boxes)
         assert (np.diff(scores) <= 0).all()
-        assert (boxes >= 0).all() and (boxes[:, 2:] <= size).all()
-    assert len(hit) >= 12 and sum(hit) >= 0.85 * len(hit)
+        assert (boxes >= 0).all()
+        assert (boxes[:, 2:] <= size).all()
+    assert len(hit) >= 12
+    assert sum(hit) >= 0.85 * len(hit)
 
 
 def test_no_sign_of_a_street_without_plates_gets_a_text(reader: LocalReader) -> None:
@@ -71,4 +73,5 @@ def test_plates_of_real_photos_are_found(detector: PlateDetector) -> None:
     hit: list[bool] = []
     for photo, labels in list(load_dataset(PHOTOS).photos())[::4]:
         hit += are_found((label.box for label in labels), detector.detect(read_photo(photo))[0])
-    assert len(hit) >= 50 and sum(hit) >= 0.96 * len(hit)
+    assert len(hit) >= 50
+    assert sum(hit) >= 0.96 * len(hit)

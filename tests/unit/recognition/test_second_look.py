@@ -53,13 +53,15 @@ def test_agreeing_looks_are_certain_together() -> None:
 def test_disagreeing_looks_are_not_certain() -> None:
     """Three of five looks say one text and two another. The mean of their logarithms makes neither certain."""
     reading = together(*[spell("A123BC77")] * 3, *[spell("A128BC77")] * 2)
-    assert reading.text == "" and reading.confidence < 0.2
+    assert reading.text == ""
+    assert reading.confidence < 0.2
 
 
 def test_the_order_of_the_other_looks_does_not_matter() -> None:
     first, *others = (undecided("A123BC77", "A128BC77", share) for share in (0.45, 0.55, 0.6, 0.52, 0.58))
     one, other = together(first, *others), together(first, *reversed(others))
-    assert one.best == other.best == "A123BC77" and one.confidence == pytest.approx(other.confidence)
+    assert one.best == other.best == "A123BC77"
+    assert one.confidence == pytest.approx(other.confidence)
 
 
 def test_empty_looks_have_no_text() -> None:

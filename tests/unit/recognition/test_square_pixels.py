@@ -44,7 +44,8 @@ def right(reader: VehicleReader, number: int) -> int:
     for each in placed:
         if box := by_text.get(each.text):
             (x, y), (true_x, true_y) = box.centre, each.box.centre
-            assert x == pytest.approx(true_x, abs=6) and y == pytest.approx(true_y / 2, abs=4)
+            assert x == pytest.approx(true_x, abs=6)
+            assert y == pytest.approx(true_y / 2, abs=4)
     return sum(each.text in by_text for each in placed)
 
 
