@@ -25,13 +25,6 @@ def serve(start: Start, tmp_path: Path) -> Iterator[Serve]:
         yield running
 
 
-@pytest.fixture
-def impatient(start: Start, tmp_path: Path) -> Iterator[Serve]:
-    """The same with shorter waits."""
-    with start(tmp_path, IMPATIENT) as running:
-        yield running
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
     report = yield

@@ -94,6 +94,6 @@ class Load:
                         self.wrong.append(f"expected {expected}, got {texts}")
                 except ServerError as error:
                     fault = f"{type(error).__name__}: {error}"
-                    time.sleep(0.05)  # if nothing listens, a failure takes no time
+                    time.sleep(0.2)  # if nothing listens, a failure takes no time
                 self.answers.append(Answer(began, time.monotonic(), fault))
                 self._ended.wait(self._pause)
