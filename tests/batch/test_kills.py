@@ -57,18 +57,7 @@ def kills(photos: Path, folder: Path, options: list[str], kill: Callable[[psutil
     ``kill``: the command's process -> whether there was something to kill.
     """
     rng = random.Random(photos.name)
-    command = [
-        sys.executable,
-        "-m",
-        "plate_nets",
-        "batch",
-        str(photos),
-        "--shard-size",
-        "5",
-        "--workers",
-        "2",
-        *options,
-    ]
+    command = [sys.executable, "-m", "plate_nets", "batch", str(photos), "--shard-size=5", "--workers=2", *options]
     began = time.monotonic()
     subprocess.run([*command, "--out", str(folder / "whole")], check=True, timeout=ENDED_WITHIN, capture_output=True)
     whole = time.monotonic() - began
@@ -125,41 +114,26 @@ def ray_worker(_: psutil.Process) -> bool:
     return bool(actors) and end(random.choice(actors))
 
 
-def test_a_worker_of_the_pool(photos: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    said = kills(photos, tmp_path, [], local_worker)
+@pytest.mark.parametrize("victim", ["worker", "driver"])
+def test_every_photo_is_there_once_after_kills_in_the_pool(
+    photos: Path, tmp_path: Path, victim: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = kills(photos, tmp_path, [], {"worker": local_worker, "driver": end}[victim])
     with capsys.disabled():
-        print(f"\nworker of the pool: {said}")  # noqa: T201
+        print(f"\n{victim} of the pool: {said}")  # noqa: T201
 
 
-def test_the_driver_of_the_pool(photos: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    said = kills(photos, tmp_path, [], end)
-    with capsys.disabled():
-        print(f"\ndriver of the pool: {said}")  # noqa: T201
-
-
-def on_ray(cluster: Cluster) -> list[str]:
-    return ["--engine", "ray", "--ray-address", cluster.address]
-
-
-def test_a_worker_of_ray(photos: Path, tmp_path: Path, cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
-    said = kills(photos, tmp_path, on_ray(cluster), ray_worker)
-    with capsys.disabled():
-        print(f"\nworker of Ray: {said}")  # noqa: T201
-
-
-def test_the_driver_of_ray(photos: Path, tmp_path: Path, cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
-    said = kills(photos, tmp_path, on_ray(cluster), end)
-    with capsys.disabled():
-        print(f"\ndriver of Ray: {said}")  # noqa: T201
-
-
-def test_a_node_of_ray(photos: Path, tmp_path: Path, cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
-    def kill(run: psutil.Process) -> bool:
+@pytest.mark.parametrize("victim", ["worker", "driver", "node"])
+def test_every_photo_is_there_once_after_kills_in_ray(
+    photos: Path, tmp_path: Path, victim: str, cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def node(run: psutil.Process) -> bool:
         (node,) = cluster.worker_nodes
         cluster.remove_node(node, allow_graceful=False)
         cluster.add_node(num_cpus=1)
         return run.is_running()
 
-    said = kills(photos, tmp_path, on_ray(cluster), kill)
+    options = ["--engine", "ray", "--ray-address", cluster.address]
+    said = kills(photos, tmp_path, options, {"worker": ray_worker, "driver": end, "node": node}[victim])
     with capsys.disabled():
-        print(f"\nnode of Ray: {said}")  # noqa: T201
+        print(f"\n{victim} of Ray: {said}")  # noqa: T201

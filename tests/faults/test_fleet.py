@@ -26,13 +26,6 @@ def callers_of(servers: Sequence[Serve], pause: float = PAUSE) -> Callers:
     return Callers({wire: [each.addresses[wire] for each in servers] for wire in ("http", "grpc")}, pause)
 
 
-def start_again(serve: Serve, folder: Path) -> Serve:
-    """A server that ended -> a new one on the same ports."""
-    folder.mkdir()
-    ports = [(f"--{name}-port", url.split("/")[2].rpartition(":")[2]) for name, url in serve.addresses.items()]
-    return Serve(folder, [word for pair in ports for word in pair])
-
-
 @pytest.fixture(scope="module")
 def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Serve]]:
     """Two servers. A test leaves both healthy, though perhaps replaced."""
@@ -55,12 +48,6 @@ def calling(servers: list[Serve], pause: float = PAUSE) -> Iterator[Callers]:
     assert callers.faults == []
 
 
-@pytest.fixture
-def callers(servers: list[Serve]) -> Iterator[Callers]:
-    with calling(servers) as callers:
-        yield callers
-
-
 def test_the_calls_are_shared(servers: list[Serve]) -> None:
     """Not evenly: of two servers, each has as many calls in flight, so the quicker one answers more."""
     with calling(servers, pause=0) as callers:
@@ -71,20 +58,18 @@ def test_the_calls_are_shared(servers: list[Serve]) -> None:
     assert min(own) >= sum(own) / 5, own
 
 
-def test_a_rolling_restart_fails_no_call(servers: list[Serve], callers: Callers, tmp_path: Path) -> None:
-    for number, serve in enumerate(list(servers)):
-        assert serve.finish(signal.SIGTERM) == 0
+def test_servers_that_end_in_turn_fail_no_call(servers: list[Serve], tmp_path: Path) -> None:
+    """The first is stopped and started again, as in a rolling restart; then the second is killed."""
+    ports = [(f"--{name}-port", url.split("/")[2].rpartition(":")[2]) for name, url in servers[0].addresses.items()]
+    with calling(servers) as callers:
+        assert servers[0].finish(signal.SIGTERM) == 0
         callers.all_answered()
-        servers[number] = start_again(serve, tmp_path / str(number))
-        assert eventually(lambda: frames(servers[number]) > 0, SECONDS), "it gets no call"  # noqa: B023
-
-
-def test_a_killed_server_fails_no_call(servers: list[Serve], callers: Callers) -> None:
-    before = len(servers[0].events("restart"))
-    servers[0].server().kill()
-    callers.all_answered()
-    assert eventually(lambda: len(servers[0].events("restart")) > before, SECONDS), "its supervisor starts it again"
-    assert eventually(lambda: frames(servers[0]) > 0, SECONDS), "it gets no call"
+        servers[0] = Serve(tmp_path, [word for pair in ports for word in pair])
+        assert eventually(lambda: frames(servers[0]) > 0, SECONDS), "it gets no call"
+        servers[1].server().kill()
+        callers.all_answered()
+        assert eventually(lambda: servers[1].events("restart"), SECONDS), "its supervisor starts it again"
+        assert eventually(lambda: frames(servers[1]) > 0, SECONDS), "it gets no call"
 
 
 def test_a_frozen_server_gets_no_more_calls(servers: list[Serve]) -> None:
