@@ -17,7 +17,6 @@ from plate_nets.recognition.health import known_picture
 from tests.faults.hostile import COMPLETE, LEAK, Target, attack, head
 from tests.serve import Serve, Start
 
-SHORT, FULL = 600, 20_000
 AT_ONCE = 4
 RESTRICTED = b"This protocol is restricted"
 BETWEEN_GOOD = 100
@@ -40,14 +39,21 @@ def target(serve: Serve) -> Target:
     return Target(http, grpc, timeout=DEADLINE)
 
 
-def endure(serve: Serve, numbers: range) -> None:
+def alive(process: psutil.Process) -> bool:
+    return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+
+
+@pytest.mark.parametrize(
+    "count", [600, pytest.param(20_000, marks=[pytest.mark.soak, pytest.mark.timeout(7200)], id="20000")]
+)
+def test_hostile_inputs(serve: Serve, count: int) -> None:
     family = serve.family
     victim = target(serve)
     statuses: Counter[str] = Counter()
     memory: list[int] = []
     with ThreadPoolExecutor(AT_ONCE) as pool, PlateClient(serve.http_url, timeout=DEADLINE, retries=0) as client:
-        for start in range(numbers.start, numbers.stop, BETWEEN_GOOD):
-            batch = range(start, min(start + BETWEEN_GOOD, numbers.stop))
+        for start in range(0, count, BETWEEN_GOOD):
+            batch = range(start, start + BETWEEN_GOOD)
             for number, (kind, answer) in zip(batch, pool.map(lambda n: attack(n, victim), batch), strict=True):
                 where = f"input {number}, {kind}: {answer.status} {answer.body[:300]!r}"
                 assert answer.seconds < DEADLINE, where
@@ -63,14 +69,6 @@ def endure(serve: Serve, numbers: range) -> None:
     assert not re.search(r"Signal \(\d+\) received|core dumped", serve.log_text())
     assert serve.events("heal") == serve.events("restart") == []
     assert memory[-1] - memory[len(memory) // 4] < GROWTH
-
-
-def alive(process: psutil.Process) -> bool:
-    return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-
-
-def test_600_hostile_inputs(serve: Serve) -> None:
-    endure(serve, range(SHORT))
 
 
 SCALARS = st.none() | st.booleans() | st.integers(-40, 40) | st.floats() | st.text(max_size=20)
@@ -99,9 +97,3 @@ def test_any_json_gets_an_answer(serve: Serve, inputs: object, outputs: object) 
     answer = target(serve).ask_http(head(len(body)), body)
     assert answer.status in (200, 400, 404, 500), answer
     assert not LEAK.search(answer.body), answer
-
-
-@pytest.mark.soak
-@pytest.mark.timeout(7200)
-def test_20000_hostile_inputs(serve: Serve) -> None:
-    endure(serve, range(FULL))

@@ -27,18 +27,15 @@ def serve(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
         yield running
 
 
-@pytest.mark.alone
-def test_four_times_the_maximum_load(serve: Serve) -> None:
-    endure(serve, 4, ENOUGH)
-
-
-@pytest.mark.soak
-def test_four_times_the_maximum_load_for_longer(serve: Serve) -> None:
-    endure(serve, 20, PROMISED)
-
-
-def endure(serve: Serve, seconds: float, enough: float) -> None:
-    """Overload a server, at most three times, until it answers the share ``enough`` of its maximum under the load."""
+@pytest.mark.parametrize(
+    ("seconds", "enough"),
+    [
+        pytest.param(4, ENOUGH, marks=pytest.mark.alone, id="short"),
+        pytest.param(20, PROMISED, marks=pytest.mark.soak, id="full length"),
+    ],
+)
+def test_four_times_the_maximum_load(serve: Serve, seconds: float, enough: float) -> None:
+    """At most three times, until it answers the share ``enough`` of its maximum under the load."""
     picture = drawn_picture(2)
     asked = caller_factory(serve.http_url, PLATE_RECOGNITION.name, InputKind.encoded)
     for _ in range(3):

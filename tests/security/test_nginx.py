@@ -69,7 +69,8 @@ def test_the_client_refuses_an_untrusted_certificate(proxy: Proxy, scheme: str) 
 @pytest.mark.parametrize("scheme", ["https", "grpcs"])
 def test_the_versions_of_the_models_can_be_asked_for(proxy: Proxy, scheme: str) -> None:
     with proxy.client(scheme) as client:
-        assert [part.partition(":")[0] for part in client.model_version().split()][:3] == ["yolo", "stn", "lprnet"]
+        names = [part.partition(":")[0] for part in client.model_version().split()]
+    assert names == ["yolo", "stn", "lprnet", "lprnet_latin", "lprnet_scripts", "country"]
 
 
 def test_requests_without_tls_are_refused(proxy: Proxy) -> None:

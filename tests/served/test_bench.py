@@ -11,16 +11,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
+from typer.testing import CliRunner
 
+from benchmarks.__main__ import bench as main
 from benchmarks.http_leak import main as http_leak
 from benchmarks.variants.contract import MODEL_REPOSITORY, PACKAGE
+from plate_nets.cli import guarded
 from plate_nets.client import parse_url
 from plate_nets.client.transports import ServerAccess, open_transport
 from plate_nets.client.transports.calls import load
 from plate_nets.common.control_key import KEY_VARIABLE
 from plate_nets.contract import MODELS
 from plate_nets.triton.server import EmbeddedTriton
-from tests.commands import invoke
+from tests.commands import Result, invoke
 
 
 @pytest.fixture(scope="module")
@@ -37,12 +41,19 @@ def server() -> Iterator[EmbeddedTriton]:
         yield server
 
 
-def start(server: EmbeddedTriton, report: Path, *arguments: object) -> "subprocess.Popen[str]":
-    command = [sys.executable, "-m", "benchmarks", "--url", server.http_url, "--json", report, *arguments]
-    environment = os.environ | {KEY_VARIABLE: server.control_key}
-    return subprocess.Popen(
-        list(map(str, command)), env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+def bench(*arguments: object, key: str = "") -> Result:
+    """Run `python -m benchmarks` in this process, with the server's control key."""
+    app = typer.Typer(rich_markup_mode=None)
+    app.command()(guarded(main))
+    return CliRunner().invoke(app, [*map(str, arguments)], env={KEY_VARIABLE: key})
+
+
+@pytest.fixture
+def with_recognition(server: EmbeddedTriton) -> EmbeddedTriton:
+    """The same, with `plate_recognition`."""
+    with open_transport(ServerAccess(parse_url(server.http_url), control_key=server.control_key)) as transport:
+        transport.send(load("plate_recognition"), 120)
+    return server
 
 
 def read(report: Path) -> Any:
@@ -50,36 +61,28 @@ def read(report: Path) -> Any:
 
 
 def test_a_server_that_lacks_a_model(server: EmbeddedTriton, tmp_path: Path) -> None:
-    process = start(server, tmp_path / "report.json")
-    _, errors = process.communicate(timeout=100)
-    assert process.returncode == 2
-    assert errors.splitlines() == [
-        f"plates: http://{server.http_url}: the model plate_recognition is missing or not ready"
-    ]
+    done = bench("--url", server.http_url, "--json", tmp_path / "report.json", key=server.control_key)
+    says = f"plates: http://{server.http_url}: the model plate_recognition is missing or not ready\n"
+    assert (done.exit_code, done.stderr) == (2, says)
     assert read(tmp_path / "report.json")["loads"] == []
 
 
-def test_the_growth_per_picture_is_printed(server: EmbeddedTriton) -> None:
-    with open_transport(ServerAccess(parse_url(server.http_url), control_key=server.control_key)) as transport:
-        transport.send(load("plate_recognition"), 120)
-    said = invoke(http_leak, server.http_url, "--pictures", 20)
+def test_the_growth_per_picture_is_printed(with_recognition: EmbeddedTriton) -> None:
+    said = invoke(http_leak, with_recognition.http_url, "--pictures", 20)
     assert said.exit_code == 0 and re.fullmatch(r"-?\d+ bytes a picture\n", said.stdout), said.output
     other = invoke(http_leak, "127.0.0.1:9")
     assert other.exit_code == 2 and "no tritonserver of this machine listens on port 9" in other.stderr
 
 
-def test_a_report_contains_the_work_of_the_server(server: EmbeddedTriton, tmp_path: Path) -> None:
-    with open_transport(ServerAccess(parse_url(server.http_url), control_key=server.control_key)) as transport:
-        transport.send(load("plate_recognition"), 120)
-    report = tmp_path / "report.json"
-    options = ("--plates", "0,4", "--concurrency", "1,4", "--input", "encoded", "--input", "shm", "--seconds", "0.5")
-    process = start(server, report, *options)
-    shown, errors = process.communicate(timeout=200)
-    assert process.returncode == 0, errors
+def test_a_report_contains_the_work_of_the_server(with_recognition: EmbeddedTriton, tmp_path: Path) -> None:
+    url, key, report = with_recognition.http_url, with_recognition.control_key, tmp_path / "report.json"
+    options = ("--plates=0,4", "--concurrency=1,4", "--input=encoded", "--input=shm", "--seconds=0.5")
+    done = bench("--url", url, "--json", report, *options, key=key)
+    assert done.exit_code == 0, done.stderr
     found = read(report)
     assert found["error"] is None
     assert found["server"]["version"]
-    assert server.control_key not in report.read_text(encoding="utf-8")
+    assert key not in report.read_text(encoding="utf-8")
     assert len(found["loads"]) == 8
     for run in found["loads"]:
         assert run["frames"] > 0
@@ -97,14 +100,13 @@ def test_a_report_contains_the_work_of_the_server(server: EmbeddedTriton, tmp_pa
         assert models["plate_recognition"]["requests"] >= run["frames"]
         if run["plates"]:
             assert models["lprnet"]["rows"] == run["plates"] * models["plate_recognition"]["requests"]
-    assert "Triton's own times" in shown
+    assert "Triton's own times" in done.stdout
 
 
-def test_the_variants_can_be_loaded_and_called(server: EmbeddedTriton, tmp_path: Path) -> None:
-    options = ("--variants", "--plates", "1", "--concurrency", "2", "--seconds", "0.5")
-    process = start(server, tmp_path / "report.json", *options)
-    _, errors = process.communicate(timeout=200)
-    assert process.returncode == 0, errors
+def test_the_variants_can_be_loaded_and_called(with_recognition: EmbeddedTriton, tmp_path: Path) -> None:
+    options = ("--variants", "--plates=1", "--concurrency=2", "--seconds=0.5", "--json", tmp_path / "report.json")
+    done = bench("--url", with_recognition.http_url, *options, key=with_recognition.control_key)
+    assert done.exit_code == 0, done.stderr
     runs = {run["variant"]: run for run in read(tmp_path / "report.json")["loads"]}
     steps = {"yolo", "stn", "lprnet"}
     assert {name: set(run["models"]) & steps for name, run in runs.items()} == {
@@ -116,19 +118,22 @@ def test_the_variants_can_be_loaded_and_called(server: EmbeddedTriton, tmp_path:
     assert all(run["frames"] > 0 and run["plates_per_s"] == run["frames_per_s"] for run in runs.values())
 
 
-def test_an_open_load_over_grpc_without_the_key(server: EmbeddedTriton, tmp_path: Path) -> None:
+def test_an_open_load_over_grpc_without_the_key(with_recognition: EmbeddedTriton, tmp_path: Path) -> None:
     report = tmp_path / "report.json"
-    command = [sys.executable, "-m", "benchmarks", "--url", f"grpc://{server.grpc_url}", "--json", str(report)]
-    done = subprocess.run([*command, "--plates", "1", "--rate", "3", "--seconds", "1"], check=False, timeout=100)
-    assert done.returncode == 0
+    url = f"grpc://{with_recognition.grpc_url}"
+    assert bench("--url", url, "--json", report, "--plates=1", "--rate=3", "--seconds=1").exit_code == 0
     (run,) = read(report)["loads"]
     assert (run["rate"], run["concurrency"], run["models"]) == (3, None, None)
     assert run["frames"] == 3
 
 
-def test_measurements_are_kept_if_the_server_is_lost(server: EmbeddedTriton, tmp_path: Path) -> None:
-    report = tmp_path / "report.json"
-    process = start(server, report, "--plates", "1", "--concurrency", "1,2", "--seconds", "3")
+def test_measurements_are_kept_if_the_server_is_lost(with_recognition: EmbeddedTriton, tmp_path: Path) -> None:
+    server, report = with_recognition, tmp_path / "report.json"
+    options = ("--url", server.http_url, "--json", str(report), "--plates=1", "--concurrency=1,2", "--seconds=3")
+    environment = os.environ | {KEY_VARIABLE: server.control_key}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "benchmarks", *options], env=environment, stderr=subprocess.PIPE, text=True
+    )
     deadline = time.monotonic() + 100
     while not (report.is_file() and read_or_none(report)):
         assert time.monotonic() < deadline and process.poll() is None

@@ -14,19 +14,14 @@ from plate_nets.cli import INTERRUPTED
 from plate_nets.cli.options import SCHEME_VARIABLE
 from plate_nets.cli.serve import EMBEDDED
 from plate_nets.client import PlateClient
-from plate_nets.common.errors import InputError, ServerStartError
+from plate_nets.common.errors import ServerStartError
 from plate_nets.networks.runtimes.choices import CHOICES_VARIABLE
 from plate_nets.networks.runtimes.precision import AUTO, PRECISION_VARIABLE
-from plate_nets.recognition.pipeline import CHUNK
 from plate_nets.triton.server import EmbeddedTriton
 from plate_nets.triton.server.stubs import stub_model
-from tests.commands import plates
-from tests.frames import Placed, compose
 from tests.serve import SHARED_MEMORY, Serve
-from tests.served.conftest import Served
+from tests.served.conftest import run
 from tests.waiting import eventually
-
-CROWD = compose(480, 800, [Placed("A123BC77", x, y, 120) for x in range(20, 660, 150) for y in range(8, 440, 44)])
 
 
 @pytest.fixture
@@ -42,7 +37,7 @@ def test_ctrl_c_ends_it_and_leaves_nothing_behind(serve: Serve) -> None:
     listening = [each.laddr.ip for each in sockets if each.status == psutil.CONN_LISTEN]
     assert len(listening) >= 3  # of the server; the supervisor's own is not among its descendants
     assert {address.removeprefix("::ffff:") for address in listening} == {"127.0.0.1"}
-    assert plates("health", "--url", serve.addresses["http"]).returncode == 0
+    assert run("health", "--url", serve.addresses["http"]).exit_code == 0
     assert serve.process.stdout is not None
     assert serve.process.stdout.readline() == f"{EMBEDDED}\n"
     assert serve.finish(signal.SIGINT) == INTERRUPTED
@@ -65,8 +60,8 @@ def test_health_detects_a_dead_model_and_an_exception_in_the_block_ends_the_serv
         prefix = server.region_prefix
         assert list(SHARED_MEMORY.glob(f"{prefix}*"))
         url = f"grpc://{server.grpc_url}"
-        found = plates("health", "--url", url)
-        assert found.returncode == 0, found.stderr
+        found = run("health", "--url", url)
+        assert found.exit_code == 0, found.stderr
         assert found.stdout.startswith("healthy: ")
         family = set(psutil.Process().children(recursive=True)) - before
         for process in family:
@@ -74,8 +69,8 @@ def test_health_detects_a_dead_model_and_an_exception_in_the_block_ends_the_serv
                 process.kill()
         with PlateClient(url) as client:
             assert client.is_ready()
-        found = plates("health", "--url", url, "--timeout", 3)
-        assert found.returncode == 1
+        found = run("health", "--url", url, "--timeout", 3)
+        assert found.exit_code == 1
         assert found.stderr.startswith("unhealthy: ")
         raise Expected
     assert len(family) >= 6
@@ -128,25 +123,3 @@ def test_a_start_that_takes_too_long_is_given_up() -> None:
     with pytest.raises(ServerStartError, match=r"not ready within 0.5 s"):
         EmbeddedTriton(start_timeout=0.5, exit_timeout=0).start()
     assert set(psutil.Process().children(recursive=True)) <= before
-
-
-def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """More plates than one call of the networks takes, from a detector that accepts nearly anything."""
-    monkeypatch.setenv("PLATES_YOLO_PROPOSAL", "0")
-    monkeypatch.setenv("PLATES_YOLO_SCORE_THRESHOLD", "0")
-    monkeypatch.setenv("PLATES_YOLO_MAX_DETECTIONS", "200")
-    monkeypatch.setenv("PLATES_YOLO_THREADS", "1")
-    monkeypatch.setenv("PLATES_YOLO_MAX_PIXELS", "400000")
-    monkeypatch.setenv(SCHEME_VARIABLE, "russia")
-    monkeypatch.setenv("PLATES_PLATE_RECOGNITION_AGAIN_BELOW", "0")  # no second look
-    monkeypatch.setenv("PLATES_PLATE_RECOGNITION_AGAIN_UNDER", "0")
-    with EmbeddedTriton(exit_timeout=0) as server, PlateClient(server.http_url, timeout=120) as client:
-        served = Served(server.http_url, server.grpc_url, server.control_key)
-        before = served.executions("stn", "lprnet")
-        plates = client.read(CROWD)
-        chunks = -(-len(plates) // CHUNK)
-        assert CHUNK < len(plates) <= 200
-        assert [b - a for a, b in zip(before, served.executions("stn", "lprnet"), strict=True)] == [chunks, chunks]
-        assert "A123BC77" in [plate.reading.best for plate in plates]
-        with pytest.raises(InputError, match="at most 400000 pixels, got 480000"):
-            client.read(compose(600, 800))

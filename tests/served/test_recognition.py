@@ -133,10 +133,6 @@ def test_200_plates_in_a_picture(client: PlateClient) -> None:
     assert "A123BC77" in texts(client.read(CAR))
 
 
-def test_a_frame_without_plates_answers_empty(client: PlateClient) -> None:
-    assert client.read(np.full((480, 640, 3), 90, np.uint8)) == []
-
-
 def test_the_networks_of_the_reader_do_not_run_without_a_plate(served: Served) -> None:
     def run(client: PlateClient, frame: Frame, *, with_plates: bool) -> list[int]:
         """How often each model runs for a frame."""

@@ -40,6 +40,7 @@ MIXED = two_countries()
 def mixed(model_repository: Path) -> Iterator[EmbeddedTriton]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PLATES_PLATE_RECOGNITION_SCHEME", "russia,uzbekistan,united_states")
+        patch.setenv("PLATES_YOLO_MAX_PIXELS", str(MIXED.size // 3))
         with EmbeddedTriton(model_repository, exit_timeout=0) as server:
             yield server
 
@@ -104,6 +105,11 @@ def test_country_and_colour_are_given_for_several_schemes_or_on_request(url: str
             assert times == 1 and {plate.ground for plate in found} <= set(GROUNDS)
             assert {plate.country for plate in found} <= {"ru", "uz", UNKNOWN}
             assert all(0 < plate.ground_confidence <= 1 for plate in found)
+
+
+def test_settings_of_a_model_come_from_the_environment(url: str) -> None:
+    with PlateClient(url, timeout=60) as client, pytest.raises(InputError, match="at most 540000 pixels, got 540900"):
+        client.read(compose(601, 900))
 
 
 def test_only_readers_that_are_needed_are_loaded(mixed: EmbeddedTriton) -> None:

@@ -103,8 +103,12 @@ def test_an_ensemble_runs_the_reader_on_an_empty_crop_but_bls_stops(transport: T
     assert [b - a for a, b in zip(between, after, strict=True)] == [1, 1, 1]
 
 
-def test_an_ensemble_cannot_split_batches_but_bls_can(transport: Transport) -> None:
+def test_an_ensemble_cannot_split_batches_but_bls_can(transport: Transport, triton: Served) -> None:
     many = compose(1280, 1280, [Placed("A123BC77", 20 + 192 * (i % 6), 20 + 128 * (i // 6), 170) for i in range(54)])
-    assert len(read(transport, PLATE_RECOGNITION, many)) > CHUNK
+    before = triton.executions("stn", "lprnet")
+    count = len(read(transport, PLATE_RECOGNITION, many))
+    assert count > CHUNK
+    calls = [b - a for a, b in zip(before, triton.executions("stn", "lprnet"), strict=True)]
+    assert calls == [-(-count // CHUNK)] * 2
     with pytest.raises(PlateError, match=f"batch-size must be <= {CHUNK}"):
         read(transport, PLATE_RECOGNITION_ENSEMBLE, many)
