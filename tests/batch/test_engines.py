@@ -104,13 +104,13 @@ def test_command_without_an_answer_leaves_no_folder(photos: Path, tmp_path: Path
     assert "127.0.0.1:1" in run.stderr and not out.exists()
 
 
-def test_parts_of_an_indexed_job(photos: Path, tmp_path: Path) -> None:
+def test_parts_of_an_indexed_job(photos: Path, tmp_path: Path, served: Served) -> None:
     """Runs like the pods of an Indexed Job, each with its number from the environment. The second part comes first."""
     out = tmp_path / "out"
-    command = [sys.executable, "-m", "plate_nets", "batch", str(photos), "--out", str(out), "--parts", "2"]
+    command = [sys.executable, "-m", "plate_nets", "batch", str(photos), "--out", str(out), "--url", served.http]
     pods = [
         subprocess.Popen(
-            [*command, "--workers", "1"],
+            [*command, "--parts=2", "--workers=1"],
             env=os.environ | {"JOB_COMPLETION_INDEX": index},
             stdout=subprocess.PIPE,
             text=True,

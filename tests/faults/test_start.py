@@ -4,7 +4,6 @@ import json
 import os
 import re
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -102,18 +101,13 @@ def test_a_port_is_taken(tmp_path: Path, name: str) -> None:
     check(failure, f"{name} port {port} on 127.0.0.1", "in use", "choose another")
 
 
-def test_an_unreadable_model_file_is_reported(tmp_path: Path, repository: Path) -> None:
-    file = repository / "stn" / "1" / "model.xml"
-    file.chmod(0)
+@pytest.mark.parametrize("path", ["stn/1/model.xml", "."])
+def test_what_cannot_be_read_is_reported(tmp_path: Path, repository: Path, path: str) -> None:
+    unreadable = repository / path
+    unreadable.chmod(0)
     failure = fail_to_serve(tmp_path, ["--model-repository", str(repository)], WITHOUT_CAPABILITIES)
-    check(failure, f"{file}: Permission denied")
-
-
-def test_an_unreadable_repository_is_reported(tmp_path: Path, repository: Path) -> None:
-    repository.chmod(0)
-    failure = fail_to_serve(tmp_path, ["--model-repository", str(repository)], WITHOUT_CAPABILITIES)
-    repository.chmod(0o755)
-    check(failure, str(repository), "Permission denied")
+    unreadable.chmod(0o755)
+    check(failure, str(unreadable), "Permission denied")
 
 
 @pytest.mark.parametrize("option", ["--log", "--events", "--control-key-file"])
@@ -173,22 +167,17 @@ def test_the_reason_is_reported_even_if_the_log_is_standard_error(tmp_path: Path
     assert failure.left == []
 
 
-def test_a_server_that_aborts_as_it_starts_is_started_again(tmp_path: Path) -> None:
+def test_a_server_is_started_again_until_that_cannot_help(tmp_path: Path, repository: Path) -> None:
+    """It aborts as it starts, so it is started again. A model file is damaged while it runs, then gone. Neither healing
+    nor a restart helps, and the command says so. Without the file, Triton is not even started."""
     environment = system_server(tmp_path)
     program, once = tmp_path / "system" / "bin" / "tritonserver", tmp_path / "once"
     shell, rest = program.read_text(encoding="utf-8").split("\n", 1)
     abort = f'[ -e "{once}" ] || {{ touch "{once}"; kill -ABRT $$; }}'
     program.write_text(f"{shell}\n{abort}\n{rest}", encoding="utf-8")
-    with Serve(tmp_path, environment=environment) as serve:
+    options = ["--model-repository", str(repository), "--restart-pause", "0.1"]
+    with Serve(tmp_path, options, environment) as serve:
         assert once.exists()
-        assert serve.finish(signal.SIGTERM) == 0
-        assert serve.left() == []
-
-
-def test_a_server_that_cannot_be_started_again_is_given_up(tmp_path: Path, repository: Path) -> None:
-    """A model file is damaged while the server runs, then gone. Neither healing nor a restart helps, and the command
-    says so. Without the file, Triton is not even started."""
-    with Serve(tmp_path, ["--model-repository", str(repository), "--restart-pause", "0.1"]) as serve:
         assert eventually(serve.is_healthy, 30 * LENIENT)
         file = repository / "yolo" / "1" / "model.xml"
         file.write_text("<net>", encoding="utf-8")

@@ -42,19 +42,30 @@ def started(folder: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str]
             process.kill()
 
 
-def test_a_public_address_requires_a_token_and_says_so(tmp_path: Path) -> None:
-    options = ("--address", "0.0.0.0", "--trust", "10.0.0.0/8", "--trust", "127.0.0.2")
-    with started(tmp_path, "--local", *options) as (_, said):
-        url, token = (line.split()[1] for line in said[:2])
-        assert "asks for a token" in said[2]
-        assert said[3] == "Clients in 10.0.0.0/8, 127.0.0.2/32 need no token.\n"
-        url = f"{url.replace('0.0.0.0', '127.0.0.1')}api/openapi.json"
-        with httpx.Client(trust_env=False) as client:
-            assert client.get(url).status_code == 401
-            assert client.get(url, headers={"X-Forwarded-For": "127.0.0.2"}).status_code == 401
-            assert client.get(url, headers={"Authorization": f"Bearer {token}"}).status_code == 200
-        with httpx.Client(transport=httpx.HTTPTransport(local_address="127.0.0.2")) as trusted:
-            assert trusted.get(url).status_code == 200
+@pytest.fixture(scope="module")
+def public(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
+    """A page on all addresses that reads plates of two countries -> its lines."""
+    trusted = ("--trust", "10.0.0.0/8", "--trust", "127.0.0.2")
+    options = ("--local", "--address", "0.0.0.0", *trusted, "--scheme", "kazakhstan,russia")
+    with started(tmp_path_factory.mktemp("public"), *options) as (_, said):
+        yield said
+
+
+def asking(public: list[str], address: str = "127.0.0.1") -> httpx.Client:
+    """A client with an address of this machine."""
+    url = public[0].split()[1].replace("0.0.0.0", "127.0.0.1")
+    return httpx.Client(base_url=url, transport=httpx.HTTPTransport(local_address=address), timeout=60)
+
+
+def test_a_public_address_requires_a_token_and_says_so(public: list[str]) -> None:
+    assert "asks for a token" in public[2]
+    assert public[3] == "Clients in 10.0.0.0/8, 127.0.0.2/32 need no token.\n"
+    path, token = "/api/openapi.json", public[1].split()[1]
+    with asking(public) as client, asking(public, "127.0.0.2") as trusted:
+        assert client.get(path).status_code == 401
+        assert client.get(path, headers={"X-Forwarded-For": "127.0.0.2"}).status_code == 401
+        assert client.get(path, headers={"Authorization": f"Bearer {token}"}).status_code == 200
+        assert trusted.get(path).status_code == 200
 
 
 def test_with_codeproject_it_listens_where_its_clients_look() -> None:
@@ -82,12 +93,9 @@ def test_without_an_option_the_command_starts_its_own_server(tmp_path: Path, mon
     assert not psutil.wait_procs(below, timeout=30)[1], "nothing of it stays"
 
 
-def test_with_several_schemes_plates_have_a_country_and_a_colour(tmp_path: Path) -> None:
+def test_with_several_schemes_plates_have_a_country_and_a_colour(public: list[str]) -> None:
     unsure = encode(hard_to_read(compose(480, 640, [Placed(TEXT, 100, 300)])), ".png")
-    with (
-        started(tmp_path, "--local", "--scheme", "kazakhstan,russia") as (_, said),
-        httpx.Client(base_url=said[0].split()[1], trust_env=False, timeout=60) as client,
-    ):
+    with asking(public, "127.0.0.2") as client:
         files = [("file", CAR), ("file", unsure)]
         pictures = client.post("/api/v1/plates", files=files).raise_for_status().json()["pictures"]
     (plate,), (other,) = (picture["plates"] for picture in pictures)

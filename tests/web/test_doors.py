@@ -67,13 +67,6 @@ def drip(raw: socket.socket) -> None:
         return
 
 
-def test_wrong_logins_do_not_lock_out_others_of_their_address(reader: LocalReader) -> None:
-    with running(reader, WebSettings(tokens=(TOKEN,))) as client:
-        for _ in range(8):
-            assert client.post("/login", data={"token": "wrong"}).status_code in (401, 429)
-        assert client.post("/login", data={"token": TOKEN}).status_code == 303
-
-
 @pytest.mark.parametrize(("address", "trusted"), [("127.0.0.1", True), ("127.0.0.2", False)])
 def test_the_cookie_of_a_login_is_secure_behind_https(reader: LocalReader, address: str, trusted: bool) -> None:
     """A proxy on this machine says so; others are not trusted, such as one whose address is not that of loopback."""
