@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -14,11 +15,12 @@ import pytest
 import torch
 from torch import nn
 
-from plate_nets.common.errors import WeightsError
+from plate_nets.common.errors import ConversionError, WeightsError
 from plate_nets.contract import COUNTRY
 from plate_nets.countries import main_scheme
 from plate_nets.networks.checkpoint import save_weights
 from plate_nets.networks.conversion import openvino_ir
+from plate_nets.networks.conversion.conversion import convert
 from plate_nets.networks.conversion.graphs.corners import corners
 from plate_nets.networks.conversion.graphs.country import country
 from plate_nets.networks.conversion.graphs.lprnet import lprnet
@@ -35,8 +37,8 @@ from plate_nets.networks.runtimes.openvino import compile_model
 from plate_nets.networks.stn import STN
 from plate_nets.networks.yolov5 import YOLOv5Fast, YOLOv5n
 from tests.converters.conftest import randomize
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 CONVERSIONS = conversions(main_scheme())
 
 WITHOUT_TORCH = "import sys; sys.modules['torch'] = None; from converters.__main__ import app; app()"
@@ -115,35 +117,19 @@ def test_the_reference_numbers_are_those_of_the_network(name: str) -> None:
     )
 
 
-def test_without_torch_other_numbers_are_refused(tmp_path: Path) -> None:
+def test_without_torch_other_numbers_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The weights are not those whose reference numbers were recorded."""
-    script = (
-        "import sys; sys.modules['torch'] = None\n"
-        "from dataclasses import replace\n"
-        "from pathlib import Path\n"
-        "from plate_nets.networks.conversion.conversion import convert\n"
-        "from plate_nets.networks.conversion.table import conversions\n"
-        "from plate_nets.countries import main_scheme\n"
-        "from plate_nets.common.errors import ConversionError\n"
-        "try:\n"
-        "    stn = replace(conversions(main_scheme())['stn'], weights=Path(sys.argv[1]))\n"
-        "    print(convert(stn, Path(sys.argv[2])))\n"
-        "except ConversionError as error:\n"
-        "    print(error)\n"
-    )
     network = STN()
     randomize(network)
     weights = tmp_path / "weights" / "stn.safetensors"
     save_weights(network, weights, {}, main_scheme())
-
-    def converted() -> str:
-        command = [sys.executable, "-c", script, str(weights), str(tmp_path)]
-        return subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT, timeout=60).stdout
-
-    assert converted() == "()\n", "no numbers, no comparison"
+    conversion = replace(CONVERSIONS["stn"], weights=weights)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    assert convert(conversion, tmp_path) == (), "no numbers, no comparison"
     recorded = json.loads((NETWORKS["stn"].weights.parent / REFERENCE).read_text(encoding="utf-8"))
     (weights.parent / REFERENCE).write_text(json.dumps({"stn.safetensors": recorded["stn.safetensors"]}))
-    assert "model.xml: input (2, 3, 24, 94): differs from the network by" in converted()
+    with pytest.raises(ConversionError, match=r"model\.xml: input \(2, 3, 24, 94\): differs from the network by"):
+        convert(conversion, tmp_path)
 
 
 @pytest.mark.parametrize("content", [b"[1,", b"[]", b'{"a": 1}', b'{"a": ["b"]}', b"[" * 100_000, b"\xff"])

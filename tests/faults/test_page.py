@@ -1,7 +1,7 @@
 """Attacks on `plates web` beside a good caller that must not notice; each soak prints a row.
 
-The attacks are those that broke 0.3.0. The fuzzer generates each request from its number, so a failure names the
-request that repeats it.
+The attacks are those on a page that broke 0.3.0; unit tests repeat those by files, addresses and sinks. The fuzzer
+generates each request from its number, so a failure names the request that repeats it.
 """
 
 import json
@@ -27,25 +27,14 @@ import psutil
 import pytest
 from ulid import ULID
 
-from plate_nets.batch.storage import Folder
-from plate_nets.cameras.cameras_file import load_cameras
-from plate_nets.common.credentials import hide_credentials
-from plate_nets.common.errors import PlateError
-from plate_nets.countries import load_scheme
-from plate_nets.evaluation.dataset import load_dataset
-from plate_nets.events.sinks.base import Record
-from plate_nets.events.sinks.files import JsonlSink
 from plate_nets.web.access import PAGE_HEADER
 from tests.clips import passing, write_clip
-from tests.events import event
 from tests.faults.beside import GROWTH, ONCE_OR_OFTEN, TIMES, GoodCaller
 from tests.faults.conftest import LENIENT
 from tests.faults.hostile import PICTURES, Rng, mutated
 from tests.faults.test_reach import say
 from tests.faults.worst_requests import WORST
 from tests.frames import encode
-from tests.unit.common.intake.test_documents import LAUGHS
-from tests.unit.countries.test_hostile_scheme import HOSTILE
 from tests.web.conftest import CAR, TEXT
 from tests.web.test_command import started
 from tests.web.test_reports import post
@@ -180,43 +169,6 @@ def wrong_values(page: Page) -> None:
         assert client.post("/api/v1/lists/staff.csv", content=table).status_code == 400
 
 
-def hostile_files(page: Page) -> None:
-    """Files given to a user's own machine, in the test's process."""
-    path = page.folder / "cameras.yaml"
-    for text in (LAUGHS, "[" * 3000, "&a [*a]", "a: 1\na: 2"):
-        path.write_text(text, encoding="utf-8")
-        refused(lambda: load_cameras(path))
-    for name, (text, _) in HOSTILE.items():
-        (page.folder / f"{name}.toml").write_text(text, encoding="utf-8")
-        refused(lambda name=name: load_scheme(str(page.folder / f"{name}.toml")))  # type: ignore[misc]
-    (page.folder / "labels.csv").write_bytes(b"file,xmin,ymin,xmax,ymax,text\n/dev/zero,0,0,1,1,A\na\0b\n" + b"\0" * 99)
-    refused(lambda: load_dataset(page.folder))
-    with pytest.raises(OSError, match="is not a file"):
-        Folder("/dev").read("zero")
-
-
-def hostile_sinks(page: Page) -> None:
-    """Moved files, foreign files, non-files, and a password with a space, in the test's process."""
-    path, notes = page.folder / "events.jsonl", page.folder / "notes.txt"
-    path.unlink(missing_ok=True)
-    with JsonlSink(path) as sink:
-        for number in range(2):
-            sink.send([Record(number + 1, event(number).key, "gate", event(number).to_json())])
-            if not number:
-                path.rename(page.folder / "events.1")
-    assert event(1).plate in path.read_text(encoding="utf-8")
-    notes.write_text("mine, half a line", encoding="utf-8")
-    for other in (notes, Path("/dev/full")):
-        refused(lambda other=other: JsonlSink(other).connect())  # type: ignore[misc]
-    assert notes.read_text(encoding="utf-8") == "mine, half a line"
-    assert "pass" not in hide_credentials("rtsp://user:pass word@camera/1")
-
-
-def refused(work: Callable[[], object]) -> None:
-    with pytest.raises(PlateError):
-        work()
-
-
 ATTACKS: dict[str, Callable[[Page], None]] = {
     "A1 a list of local files as a video": lambda page: video(page, b"ffconcat version 1.0\nfile clip.mp4\n"),
     "A5 logins of 100 MB": slow_logins,
@@ -226,8 +178,6 @@ ATTACKS: dict[str, Callable[[Page], None]] = {
     "A18 300 half heads": half_heads,
     "A19 two lengths": two_lengths,
     "A17, A21 times, base64 and labels": wrong_values,
-    "A2, A3, A4, A15 sinks and addresses": hostile_sinks,
-    "A11, A14, A16, A20 files": hostile_files,
 }
 LONG = ("A10 40 bodies of 60 MB",)
 """Attacks that only the soak makes."""
