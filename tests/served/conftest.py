@@ -27,6 +27,13 @@ def neighbour(request: pytest.FixtureRequest) -> Iterator[Served]:
         yield request.getfixturevalue("served")
 
 
+@pytest.fixture
+def http_client(served: Served) -> Iterator[PlateClient]:
+    """A client for tests of what is the same over both protocols."""
+    with PlateClient(served.http, timeout=120) as client:
+        yield client
+
+
 @pytest.fixture(params=["http", "grpc"])
 def client(served: Served, request: pytest.FixtureRequest) -> Iterator[PlateClient]:
     """A client of each protocol in turn."""

@@ -70,15 +70,17 @@ def test_a_caller_can_set_the_minimum_confidence(served: Served, reader: LocalRe
         assert texts(client.read(blurred, sure=0.5)) and not texts(client.read(blurred, sure=0.9999))
 
 
-def test_corners_turn_with_the_plate_and_a_mirrored_one_gets_no_text(client: PlateClient, reader: LocalReader) -> None:
+def test_corners_turn_with_the_plate_and_a_mirrored_one_gets_no_text(
+    http_client: PlateClient, reader: LocalReader
+) -> None:
     matrix = cv2.getRotationMatrix2D((320, 240), -12, 1)
     turned = np.asarray(cv2.warpAffine(CAR, matrix, (640, 480), borderValue=(110, 110, 110)), np.uint8)
-    plates = client.read(turned)
+    plates = http_client.read(turned)
     local = reader.read(turned)
     assert [plate.corners for plate in plates] == [pytest.approx(plate.corners, abs=0.5) for plate in local]
     (plate,) = (plate for plate in plates if plate.reading.text == "A123BC77")
     assert plate.corners[:2] == pytest.approx(matrix @ (100, 300, 1), abs=0.25 * 160 * ASPECT)
-    assert texts(client.read(np.ascontiguousarray(CAR[:, ::-1]))) == set()
+    assert texts(http_client.read(np.ascontiguousarray(CAR[:, ::-1]))) == set()
 
 
 def test_a_request_for_the_earlier_outputs_gets_just_these(served: Served) -> None:
@@ -92,11 +94,11 @@ def test_a_request_for_the_earlier_outputs_gets_just_these(served: Served) -> No
 
 
 @pytest.mark.parametrize("size", [(900, 600), (1000, 400), (300, 1200), (721, 1283), (1500, 2000)])
-def test_coordinates_are_pixels_of_the_frame_as_sent(client: PlateClient, size: tuple[int, int]) -> None:
+def test_coordinates_are_pixels_of_the_frame_as_sent(http_client: PlateClient, size: tuple[int, int]) -> None:
     h, w = size
     width = max(150, max(h, w) // 8)
     placed = Placed("A123BC77", (w - width) // 2, h // 2, width)
-    check(client.read(compose(h, w, [placed])), placed)
+    check(http_client.read(compose(h, w, [placed])), placed)
 
 
 PLACES = list(itertools.product((0, 0.5, 1), (0, 0.5, 1)))
@@ -106,53 +108,50 @@ PLACES.remove((0.5, 0.5))
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: f"{place[0]:g}down-{place[1]:g}right")
 @pytest.mark.parametrize("size", [(480, 640), (900, 600)])
 def test_plates_are_read_at_each_edge_and_corner(
-    served: Served, size: tuple[int, int], place: tuple[float, float]
+    http_client: PlateClient, size: tuple[int, int], place: tuple[float, float]
 ) -> None:
     h, w = size
     width, height = 150, round(150 * ASPECT)
     text = TEXTS[PLACES.index(place)]
     placed = Placed(text, round(place[1] * (w - width)), round(place[0] * (h - height)), width)
-    with PlateClient(served.http) as client:
-        plates = client.read(compose(h, w, [placed]))
+    plates = http_client.read(compose(h, w, [placed]))
     check(plates, placed)
     for box in (plate.box for plate in plates):
         assert 0 <= box.xmin < box.xmax <= w and 0 <= box.ymin < box.ymax <= h
 
 
-def test_200_plates_in_a_picture(client: PlateClient) -> None:
+def test_200_plates_in_a_picture(http_client: PlateClient) -> None:
     placed = [
         Placed(f"{a}{i + 1:03d}{b}{c}77", 200 * (i % 10) + 30, 100 * (i // 10) + 10, 140)
         for i, (a, b, c) in enumerate(itertools.islice(itertools.product("ABEKMHOPCTYX", repeat=3), 200))
     ]
-    plates = client.read(compose(2000, 2000, placed))
+    plates = http_client.read(compose(2000, 2000, placed))
     found = texts(plates) & {each.text for each in placed}
     assert found
     for each in placed:
         if each.text in found:
             check(plates, each)
-    assert "A123BC77" in texts(client.read(CAR))
+    assert "A123BC77" in texts(http_client.read(CAR))
 
 
-def test_the_networks_of_the_reader_do_not_run_without_a_plate(served: Served) -> None:
-    def run(client: PlateClient, frame: Frame, *, with_plates: bool) -> list[int]:
+def test_the_networks_of_the_reader_do_not_run_without_a_plate(served: Served, http_client: PlateClient) -> None:
+    def run(frame: Frame, *, with_plates: bool) -> list[int]:
         """How often each model runs for a frame."""
         models = ("plate_recognition", "yolo", "stn", "lprnet")
         before = served.executions(*models)
-        assert bool(client.read(frame)) == with_plates
+        assert bool(http_client.read(frame)) == with_plates
         return [b - a for a, b in zip(before, served.executions(*models), strict=True)]
 
-    with PlateClient(served.http) as client:
-        # The server counts after it answers, so the count of the previous frame may come late
-        empty = np.full((480, 640, 3), 90, np.uint8)
-        assert eventually(lambda: run(client, empty, with_plates=False) == [1, 1, 0, 0], 10)
-        assert eventually(lambda: run(client, CAR, with_plates=True) == [1, 1, 1, 1], 10)
+    # The server counts after it answers, so the count of the previous frame may come late
+    assert eventually(lambda: run(np.full((480, 640, 3), 90, np.uint8), with_plates=False) == [1, 1, 0, 0], 10)
+    assert eventually(lambda: run(CAR, with_plates=True) == [1, 1, 1, 1], 10)
 
 
 @pytest.mark.parametrize("suffix", [".png", ".bmp", ".webp", ".jpg", ".heic", ".avif"])
-def test_an_encoded_picture_gets_the_same_answer_as_its_frame(client: PlateClient, suffix: str) -> None:
+def test_an_encoded_picture_gets_the_same_answer_as_its_frame(http_client: PlateClient, suffix: str) -> None:
     encoded = encode(CAR, suffix)
-    plates = client.read(encoded)
-    assert plates and plates == client.read(decode_image(encoded, FrameLimits()))
+    plates = http_client.read(encoded)
+    assert plates and plates == http_client.read(decode_image(encoded, FrameLimits()))
 
 
 FRAMES = [
@@ -208,8 +207,8 @@ def test_vehicles_are_the_same_as_from_the_reader_in_process(served: Served, rea
 
 
 @pytest.mark.parametrize("frame", FRAMES, ids=["two", "tall", "eight", "none"])
-def test_evidence_is_returned_if_requested(client: PlateClient, frame: np.ndarray) -> None:
-    usual, plates = client.read(frame), client.read(frame, evidence=True)
+def test_evidence_is_returned_if_requested(http_client: PlateClient, frame: np.ndarray) -> None:
+    usual, plates = http_client.read(frame), http_client.read(frame, evidence=True)
     assert [(plate.logits, plate.reading.characters) for plate in usual] == [(None, ())] * len(plates)
     assert [replace(plate, reading=replace(plate.reading, characters=())) for plate in plates] == usual
     for plate in plates:
@@ -242,7 +241,7 @@ def test_requests_of_other_threads_do_not_change_an_answer(client: PlateClient) 
             assert plate.reading.confidence == pytest.approx(expected.reading.confidence, abs=1e-3)
 
 
-def test_published_client_code_works_unchanged(served: Served, tmp_path: Path) -> None:
+def test_published_client_code_works_unchanged(served: Served, http_client: PlateClient, tmp_path: Path) -> None:
     path = tmp_path / "car.png"
     cv2.imwrite(str(path), CAR)
     url = served.http
@@ -263,8 +262,7 @@ def test_published_client_code_works_unchanged(served: Served, tmp_path: Path) -
 
     assert coordinates.shape == (len(plate_texts), 4) and coordinates.dtype == np.float32
     assert plate_texts.shape == (len(plate_texts), 1)
-    with PlateClient(url) as client:
-        plates = client.read(CAR)
+    plates = http_client.read(CAR)
     assert plate_texts[:, 0].tolist() == [plate.reading.text for plate in plates]
     expected = [[p.box.xmin, p.box.ymin, p.box.xmax, p.box.ymax] for p in plates]
     np.testing.assert_allclose(coordinates, expected, atol=1e-3)
