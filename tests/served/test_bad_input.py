@@ -54,7 +54,7 @@ BAD: dict[str, tuple[dict[str, NDArray[Any]], str]] = {
     "60 megapixels": ({"input__0": np.zeros((6000, 10000, 3), np.uint8)}, "at most 50000000 pixels, got 60000000"),
     "64 megapixels encoded": ({"image": encoded(HUGE)}, "at most 50000000 pixels, got 64000000 (8000x8000)"),
     "unknown tensor": ({"picture": CAR}, "picture"),
-    "no input": ({}, ""),
+    "no input": ({}, "exactly one of input__0 and image, got neither"),
 }
 
 
