@@ -32,6 +32,7 @@ from plate_nets.recognition.detection import DetectionSettings
 from plate_nets.recognition.reader import FrameLimits
 from tests.batch.readers import BAD, DEADLY, GONE, FakeReaderSettings
 from tests.paths import ROOT
+from tests.waiting import eventually
 
 
 @pytest.fixture
@@ -330,10 +331,7 @@ def test_a_killed_driver_ends_its_workers_and_is_resumed(photos: Path, tmp_path:
             assert driver.poll() is None
             time.sleep(0.01)
         driver.send_signal(signal.SIGKILL)
-    deadline = time.monotonic() + 60
-    while _group_lives(driver.pid):
-        assert time.monotonic() < deadline, "workers outlive their driver"
-        time.sleep(0.05)
+    assert eventually(lambda: not _group_lives(driver.pid), 60), "workers outlive their driver"
     job = begun(photos, out, reader)
     with at_work_in(job.out):
         list(local(job, job.manifest.missing(job.out.names()), 2))

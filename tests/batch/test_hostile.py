@@ -1,16 +1,19 @@
 """Sources that others wrote: an unreadable photo becomes a row with an error, and the rest is read."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner
 
 from plate_nets.batch.rows import UNREADABLE
 from plate_nets.batch.sources import find_source
 from plate_nets.batch.storage import Folder
 from plate_nets.batch.verification import verify
+from plate_nets.cli import app
 from plate_nets.common.errors import BatchError, InputTooLarge
 from tests.batch.readers import FakeReaderSettings
 from tests.batch.test_batch import begun, done
@@ -181,12 +184,9 @@ def list_all(folder: Path, out: Path) -> None:
 
 
 @pytest.mark.parametrize("make", [Path.touch, lambda path: path.symlink_to("/proc/self")], ids=["file", "unwritable"])
-def test_an_unwritable_output_folder_is_reported_in_one_line(folder: Path, tmp_path: Path, make: object) -> None:
-    from typer.testing import CliRunner
-
-    from plate_nets.cli import app
-
-    assert callable(make)
+def test_an_unwritable_output_folder_is_reported_in_one_line(
+    folder: Path, tmp_path: Path, make: Callable[[Path], None]
+) -> None:
     make(tmp_path / "out")
     result = CliRunner().invoke(app, ["batch", str(folder), "--out", str(tmp_path / "out")])
     assert (result.exit_code, result.stderr.count("\n")) == (2, 1), result.stderr

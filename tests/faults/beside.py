@@ -8,6 +8,8 @@ from collections.abc import Callable
 import psutil
 import pytest
 
+from tests.waiting import eventually
+
 TIMES = int(os.environ.get("PLATES_SOAK_TIMES", "30"))
 """How often each attack is repeated in full length."""
 ONCE_OR_OFTEN = (1, pytest.param(TIMES, id="over_and_over", marks=[pytest.mark.soak, pytest.mark.timeout(3600)]))
@@ -50,10 +52,8 @@ class GoodCaller:
 
     def settled(self, most: int) -> int:
         """The bytes in use, as soon as they are at most ``most``, and after a minute in any case."""
-        deadline = time.monotonic() + 60
-        while (now := self.memory()) > most and time.monotonic() < deadline:
-            time.sleep(0.5)
-        return now
+        eventually(lambda: self.memory() <= most, 60)
+        return self.memory()
 
     def waits(self, since: float) -> list[float]:
         """The waits, in seconds, of the requests that ended after a moment of `time.monotonic`."""

@@ -29,7 +29,7 @@ from tests.bombs import BOMBS, IEND, chunk, png, progressive
 from tests.faults.beside import TIMES
 from tests.faults.conftest import LENIENT
 from tests.faults.hostile import PICTURES, Rng, mutated
-from tests.faults.load import PAUSE, Load
+from tests.faults.load import Load
 from tests.frames import Placed, compose, encode
 from tests.nginx import INFER, TOKEN, nginx
 from tests.serve import Serve
@@ -75,7 +75,7 @@ class Good:
 def good(serve: Serve) -> Iterator[Good]:
     assert eventually(serve.is_healthy, 30 * LENIENT)
     with ExitStack() as stack:
-        loads = (stack.enter_context(Load(serve.addresses[protocol], 1, pause=PAUSE)) for protocol in ("http", "grpc"))
+        loads = (stack.enter_context(Load(serve.addresses[protocol], 1, pause=0.1)) for protocol in ("http", "grpc"))
         callers = Good(tuple(loads))
         callers.answered(30 * LENIENT)
         yield callers

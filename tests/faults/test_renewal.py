@@ -13,6 +13,7 @@ from plate_nets.triton.supervision.events import Status
 from plate_nets.triton.supervision.supervisor import Supervisor
 from tests.faults.load import PAUSE, Load
 from tests.serve import stubs_below
+from tests.waiting import eventually
 
 CONCURRENCY = 4
 
@@ -38,10 +39,7 @@ def test_no_request_is_lost(server: EmbeddedTriton, tmp_path: Path) -> None:
             load.wait_for_success(time.monotonic(), CONCURRENCY, 120)
             supervisor.renew(model, 300 << 20)
             load.wait_for_success(time.monotonic(), CONCURRENCY, 120)
-            deadline = time.monotonic() + 60
-            while stubs(server, model) & before:
-                assert time.monotonic() < deadline, f"{model}: the old processes are still there"
-                time.sleep(0.2)
+            assert eventually(lambda: not stubs(server, model) & before, 60), model  # noqa: B023
             assert len(stubs(server, model)) == len(before)
     assert not load.failed(), load.failed()[:3]
     assert not load.wrong

@@ -7,7 +7,6 @@ import json
 import queue
 import socket
 import ssl
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 
@@ -23,6 +22,7 @@ from plate_nets.common.errors import AccessDenied, InputTooLarge, ServerUnavaila
 from plate_nets.recognition.health import known_picture
 from tests.nginx import INFER, TOKEN, Proxy, encoded, nginx
 from tests.serve import Served
+from tests.waiting import eventually
 
 PICTURE = known_picture().image
 
@@ -226,15 +226,9 @@ def test_a_client_cannot_exceed_its_connection_limit(proxy: Proxy) -> None:
         for _ in range(32):
             connection = stack.enter_context(proxy.connect())
             connection.sendall((waiting + "Inference-Header-Content-Length: 5\r\n\r\n").encode())
-        deadline = time.monotonic() + 5
-        while (status := proxy.ask("GET", "/v2/health/live")[0]) != 429 and time.monotonic() < deadline:
-            time.sleep(0.05)
-        assert status == 429
+        assert eventually(lambda: proxy.ask("GET", "/v2/health/live")[0] == 429, 5)
         assert proxy.ask("GET", "/v2/health/live", token="x")[0] == 401
-    deadline = time.monotonic() + 30
-    while (status := proxy.ask("GET", "/v2/health/live")[0]) != 200 and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert status == 200
+    assert eventually(lambda: proxy.ask("GET", "/v2/health/live")[0] == 200, 30)
 
 
 def test_the_proxy_does_not_reveal_its_version(proxy: Proxy) -> None:

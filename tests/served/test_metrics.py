@@ -1,7 +1,6 @@
 """The metrics of a real server after known traffic."""
 
 import re
-import time
 import urllib.request
 from collections.abc import Iterator
 
@@ -17,6 +16,7 @@ from plate_nets.contract import FRAME, PLATE_RECOGNITION, PLATES, PROBE
 from plate_nets.triton.backend.metrics import BUCKETS, STAGES
 from plate_nets.triton.server import EmbeddedTriton
 from tests.frames import Placed, compose, encode
+from tests.waiting import eventually
 
 CAR = compose(480, 640, [Placed("A123BC77", 100, 300), Placed("M456OP199", 380, 120)])
 EMPTY = np.full((480, 640, 3), 90, np.uint8)
@@ -100,16 +100,13 @@ def test_names_are_those_of_the_conventions(server: EmbeddedTriton) -> None:
 
 def test_counts_continue_after_a_reload_of_the_model(server: EmbeddedTriton) -> None:
     before = scrape(server)["plates_frames_total"]
-    deadline = time.monotonic() + 60
     access = ServerAccess(parse_url(server.http_url), control_key=server.control_key)
     with open_transport(access) as transport:
         transport.send(unload(PLATE_RECOGNITION.name), 60)
-        while not any(
-            (model["name"], model.get("reason")) == (PLATE_RECOGNITION.name, "unloaded")
-            for model in transport.send(repository_index(), 60)
-        ):
-            assert time.monotonic() < deadline, "not unloaded"
-            time.sleep(0.1)
+        gone = (PLATE_RECOGNITION.name, "unloaded")
+        assert eventually(
+            lambda: gone in [(each["name"], each.get("reason")) for each in transport.send(repository_index(), 60)], 60
+        )
         transport.send(load(PLATE_RECOGNITION.name), 60)
     with PlateClient(server.http_url) as client:
         client.read(CAR)
