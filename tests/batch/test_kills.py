@@ -16,6 +16,7 @@ from plate_nets.batch.storage import Folder
 from plate_nets.batch.verification import verify
 from plate_nets.common.atomic_files import UNFINISHED
 from plate_nets.recognition.health import known_picture
+from tests.faults.beside import say
 
 pytestmark = [
     pytest.mark.soak,
@@ -119,8 +120,7 @@ def test_every_photo_is_there_once_after_kills_in_the_pool(
     photos: Path, tmp_path: Path, victim: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     said = kills(photos, tmp_path, [], {"worker": local_worker, "driver": end}[victim])
-    with capsys.disabled():
-        print(f"\n{victim} of the pool: {said}")  # noqa: T201
+    say(capsys, f"{victim} of the pool: {said}")
 
 
 @pytest.mark.parametrize("victim", ["worker", "driver", "node"])
@@ -135,5 +135,4 @@ def test_every_photo_is_there_once_after_kills_in_ray(
 
     options = ["--engine", "ray", "--ray-address", cluster.address]
     said = kills(photos, tmp_path, options, {"worker": ray_worker, "driver": end, "node": node}[victim])
-    with capsys.disabled():
-        print(f"\n{victim} of Ray: {said}")  # noqa: T201
+    say(capsys, f"{victim} of Ray: {said}")

@@ -1,6 +1,7 @@
 """A good caller that must not notice attacks; `make attacks` uses it."""
 
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -18,6 +19,12 @@ GROWTH = 100 << 20
 """Bytes that the attacked process may have grown by at the end."""
 LONGEST_CONTROL = 30.0
 """Maximum seconds to observe the good caller without the attack."""
+
+
+def say(capsys: pytest.CaptureFixture[str], text: str) -> None:
+    """Show a row even if the test passes."""
+    with capsys.disabled():
+        sys.stdout.write(f"\n{text}\n")
 
 
 class GoodCaller:

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import sys
 import time
 from collections.abc import Iterator
 
@@ -11,6 +10,7 @@ import pytest
 
 from plate_nets.contract import MODELS
 from plate_nets.triton.supervision.policy import Limits
+from tests.faults.beside import say
 from tests.faults.conftest import IMPATIENT, LENIENT
 from tests.faults.load import PAUSE, Load
 from tests.serve import Serve, Start
@@ -114,11 +114,8 @@ def kill_all(
             files = serve.server().num_fds() + psutil.Process(serve.root).num_fds()
             files_at_first = files_at_first or files
             assert abs(files - files_at_first) <= HELD_FILES
-            with capsys.disabled():
-                said = ", ".join(f"{name} {seconds:.1f}" for name, seconds in windows.items())
-                sys.stdout.write(
-                    f"\n{turn + 1}: seconds until the last failure: {said}; {len(load.answers)} requests\n"
-                )
+            said = ", ".join(f"{name} {seconds:.1f}" for name, seconds in windows.items())
+            say(capsys, f"{turn + 1}: seconds until the last failure: {said}; {len(load.answers)} requests")
     assert not load.wrong
     status, summary = serve.health()
     assert (status, summary["state"]) == (200, "serving")

@@ -29,10 +29,9 @@ from ulid import ULID
 
 from plate_nets.web.access import PAGE_HEADER
 from tests.clips import passing, write_clip
-from tests.faults.beside import GROWTH, ONCE_OR_OFTEN, TIMES, GoodCaller
+from tests.faults.beside import GROWTH, ONCE_OR_OFTEN, TIMES, GoodCaller, say
 from tests.faults.conftest import LENIENT
 from tests.faults.hostile import PICTURES, Rng, mutated
-from tests.faults.test_reach import say
 from tests.faults.worst_requests import WORST
 from tests.frames import encode
 from tests.web.conftest import CAR, TEXT

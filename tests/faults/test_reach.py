@@ -26,7 +26,7 @@ from plate_nets.recognition.images import decode_image
 from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.reader import FrameLimits
 from tests.bombs import BOMBS, IEND, chunk, png, progressive
-from tests.faults.beside import TIMES
+from tests.faults.beside import TIMES, say
 from tests.faults.conftest import LENIENT
 from tests.faults.hostile import PICTURES, Rng, mutated
 from tests.faults.load import Load
@@ -86,11 +86,6 @@ def memory(serve: Serve) -> int:
     return sum(each.memory_info().rss for each in serve.members())
 
 
-def say(capsys: pytest.CaptureFixture[str], text: str) -> None:
-    with capsys.disabled():
-        sys.stdout.write(f"\n{text}\n")
-
-
 def unharmed(serve: Serve, before: list[psutil.Process]) -> None:
     """Check that no process ended and the supervisor did nothing."""
     assert all(each.is_running() for each in before)
@@ -137,13 +132,6 @@ def bomb(serve: Serve, good: Good, times: int) -> str:
     )
 
 
-@pytest.mark.soak
-def test_each_bomb_100_times_affects_no_other_client(
-    serve: Serve, good: Good, capsys: pytest.CaptureFixture[str]
-) -> None:
-    say(capsys, bomb(serve, good, 100))
-
-
 def attack_through_nginx(serve: Serve, good: Good, folder: Path, times: int) -> str:
     """A client with a token sends what ends or fills Triton, several times -> the row."""
     family, at_first = serve.members(), memory(serve)
@@ -168,18 +156,12 @@ def attack_through_nginx(serve: Serve, good: Good, folder: Path, times: int) -> 
     )
 
 
+@pytest.mark.parametrize("times", [4, pytest.param(100, marks=[pytest.mark.soak, pytest.mark.timeout(900)])])
 def test_neither_bombs_nor_requests_that_crash_triton_affect_another_client(
-    serve: Serve, good: Good, tmp_path: Path
+    serve: Serve, good: Good, tmp_path: Path, capsys: pytest.CaptureFixture[str], times: int
 ) -> None:
-    bomb(serve, good, 4)
-    attack_through_nginx(serve, good, tmp_path / "nginx", 4)
-
-
-@pytest.mark.soak
-def test_100_attacks_behind_nginx_affect_no_other_client(
-    serve: Serve, good: Good, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    say(capsys, attack_through_nginx(serve, good, tmp_path / "nginx", 100))
+    say(capsys, bomb(serve, good, times))
+    say(capsys, attack_through_nginx(serve, good, tmp_path / "nginx", times))
 
 
 @pytest.mark.soak
@@ -339,18 +321,16 @@ DECODING = 30.0
 """CPU seconds: half of the time after which the watchdog ends a process."""
 
 
+PASSES = (
+    (0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2),
+)  # fmt: skip
+"""Of an interlaced PNG: the first pixel, and the steps to the next ones."""
+
+
 def interlaced_png() -> bytes:
     """RGBA of 16 bits in seven passes, with every row filtered by Paeth."""
     packer, packed = zlib.compressobj(1), bytearray()
-    for x, y, dx, dy in (
-        (0, 0, 8, 8),
-        (4, 0, 8, 8),
-        (0, 4, 4, 8),
-        (2, 0, 4, 4),
-        (0, 2, 2, 4),
-        (1, 0, 2, 2),
-        (0, 1, 1, 2),
-    ):
+    for x, y, dx, dy in PASSES:
         w, h = -(-(SIDE - x) // dx), -(-(SIDE - y) // dy)
         row = b"\x04" + Rng(0).randbytes(997) * (w * 8 // 997 + 1)
         for _ in range(h):

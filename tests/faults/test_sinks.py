@@ -24,8 +24,7 @@ from plate_nets.web.event_filter import EventFilter
 from plate_nets.web.store import EventStore
 from tests.disk import SmallDisk, small_disk
 from tests.events import event, record
-from tests.faults.beside import ONCE_OR_OFTEN, GoodCaller
-from tests.faults.test_reach import say
+from tests.faults.beside import ONCE_OR_OFTEN, GoodCaller, say
 from tests.unit.events.sinks.conftest import listening
 from tests.unit.events.sinks.test_webhook import BODIES, TRICKLED_HEAD
 from tests.waiting import eventually

@@ -2,7 +2,6 @@
 
 import os
 import statistics
-import sys
 import time
 from collections.abc import Sequence
 
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 
 from benchmarks.server.processes import ServerProcesses
+from tests.faults.beside import say
 from tests.faults.load import Load
 from tests.serve import Serve
 
@@ -67,13 +67,13 @@ def endure(serve: Serve, capsys: pytest.CaptureFixture[str], protocol: str, minu
     first = p99(load, started, started + part)
     last = p99(load, started + seconds - part, started + seconds)
     kept = KEPT[protocol] * len(load.since(started + part)) / 2 / samples[0]  # every second picture has no plate
-    with capsys.disabled():
-        sys.stdout.write(
-            f"\n{minutes:g} minutes, {protocol}, concurrency {CONCURRENCY}: {len(load.answers)} requests, "
-            f"{len(load.failed())} failed, {len(load.wrong)} wrong; memory {samples[-1] / 2**20:.0f} MiB, "
-            f"growth {growth(samples):+.2%}, of it {kept:.2%} forgotten by Triton; "
-            f"p99 {first * 1000:.0f} ms at first, {last * 1000:.0f} ms at last\n"
-        )
+    say(
+        capsys,
+        f"{minutes:g} minutes, {protocol}, concurrency {CONCURRENCY}: {len(load.answers)} requests, "
+        f"{len(load.failed())} failed, {len(load.wrong)} wrong; memory {samples[-1] / 2**20:.0f} MiB, "
+        f"growth {growth(samples):+.2%}, of it {kept:.2%} forgotten by Triton; "
+        f"p99 {first * 1000:.0f} ms at first, {last * 1000:.0f} ms at last",
+    )
     assert not load.wrong
     assert not load.failed(), load.failed()[:3]
     assert not serve.events("heal") and not serve.events("restart")

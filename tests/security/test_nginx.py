@@ -33,8 +33,9 @@ def proxy(served: Served, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         yield found
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def the_server_lives(served: Served) -> Iterator[None]:
+    """To the end of these tests: nothing would start it again."""
     yield
     with PlateClient(served.http, timeout=60, retries=0) as client:
         client.health()
@@ -98,25 +99,12 @@ def test_a_body_over_the_limit_is_refused_before_it_is_forwarded(proxy: Proxy) -
 @pytest.mark.parametrize(
     "path",
     [
-        "/v2/repository/index",
-        "/v2/repository/models/stn/unload",
-        "/v2/models/plate_recognition/config",
-        "/v2/models/plate_recognition/stats",
-        "/v2/models/plate_recognition/trace/setting",
-        "/v2/models/plate_recognition/generate",
-        "/v2/models/yolo/infer",
-        "/v2/models/yolo/config",
-        "/v2/models/stats",
-        "/v2/logging",
-        "/v2/trace/setting",
-        "/v2/systemsharedmemory/status",
-        "/metrics",
-        "/",
-        "//v2/logging",
-        "/v2/models/plate_recognition/../../logging",
+        *("/v2/repository/index", "/v2/repository/models/stn/unload", "/v2/systemsharedmemory/status", "/metrics", "/"),
+        *(f"/v2/models/plate_recognition/{name}" for name in ("config", "stats", "trace/setting", "generate")),
+        *("/v2/models/yolo/infer", "/v2/models/yolo/config", "/v2/models/stats", "/v2/logging", "/v2/trace/setting"),
+        *("//v2/logging", "/v2%2flogging", "/v2/models/plate_recognition/../../logging"),
         "/v2/models/plate_recognition%2f..%2f..%2flogging",
         "/v2/models/plate_recognition/infer/../../yolo/infer",
-        "/v2%2flogging",
     ],
 )
 def test_other_paths_are_blocked_even_with_the_control_key(proxy: Proxy, served: Served, path: str) -> None:
@@ -190,11 +178,9 @@ def test_the_proxy_checks_grpc_requests_too(proxy: Proxy) -> None:
 
 
 def test_streams_are_refused(proxy: Proxy) -> None:
-    with (
-        tritonclient.grpc.InferenceServerClient(
-            f"localhost:{proxy.grpcs}", ssl=True, root_certificates=str(proxy.ca)
-        ) as client,
-    ):
+    with tritonclient.grpc.InferenceServerClient(
+        f"localhost:{proxy.grpcs}", ssl=True, root_certificates=str(proxy.ca)
+    ) as client:
         answers: queue.Queue[object] = queue.Queue()
         client.start_stream(lambda result, error: answers.put(error), headers={"authorization": f"Bearer {TOKEN}"})
         picture = tritonclient.grpc.InferInput("image", [len(PICTURE)], "UINT8")

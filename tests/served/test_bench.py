@@ -32,11 +32,7 @@ def server() -> Iterator[EmbeddedTriton]:
     """A server without `plate_recognition`. Tests load that, and the last one ends the server."""
     others = [name for name in MODELS if name != "plate_recognition"]
     with EmbeddedTriton(
-        model_repositories=[MODEL_REPOSITORY],
-        packages=[PACKAGE],
-        model_control="explicit",
-        load=others,
-        exit_timeout=0,
+        model_repositories=[MODEL_REPOSITORY], packages=[PACKAGE], model_control="explicit", load=others, exit_timeout=0
     ) as server:
         yield server
 

@@ -182,12 +182,8 @@ def fires(monitored: Monitored, alert: str) -> None:
 
 def test_frames_that_all_fail(monitored: Monitored) -> None:
     """Callers allow so little time that no frame is answered in time."""
-    body = {
-        "name": "image",
-        "shape": [len(known_picture().image)],
-        "datatype": "UINT8",
-        "data": [*known_picture().image],
-    }
+    picture = known_picture().image
+    body = {"name": "image", "shape": [len(picture)], "datatype": "UINT8", "data": [*picture]}
     question = json.dumps({"inputs": [body], "parameters": {"timeout": 1000}}).encode()
 
     def fail() -> bool:

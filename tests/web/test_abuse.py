@@ -107,20 +107,10 @@ def test_the_name_of_an_upload_is_never_used_as_a_path(web: httpx.Client) -> Non
         assert answer.json()["pictures"][0]["file"] == (plain or name)
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/static/../app.py",
-        "/static/%2e%2e/app.py",
-        "/static/..%2fapp.py",
-        "/static//etc/passwd",
-        "/static/%00",
-        "/none",
-    ],
-)
-def test_no_path_leaves_the_static_files(web: httpx.Client, path: str) -> None:
+@pytest.mark.parametrize("name", ["/../app.py", "/%2e%2e/app.py", "/..%2fapp.py", "//etc/passwd", "/%00"])
+def test_no_path_leaves_the_static_files(web: httpx.Client, name: str) -> None:
     with connected(web) as raw:
-        raw.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".encode())
+        raw.sendall(f"GET /static{name} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".encode())
         answer = b"".join(iter(lambda: raw.recv(65_536), b""))
     assert answer.split(b" ", 2)[1] == b"404", answer
     assert b"root:" not in answer

@@ -134,13 +134,7 @@ def test_the_box_of_a_vehicle_contains_its_plate_and_is_within_the_picture(plate
 
 @pytest.mark.parametrize(
     ("country", "region", "code"),
-    [
-        ("ro", "", "ro"),
-        ("unknown", "", ""),
-        (None, "77", ""),
-        ("ru", "77", "ru"),
-        ("us", "ca", "us-ca"),
-    ],
+    [("ro", "", "ro"), ("unknown", "", ""), (None, "77", ""), ("ru", "77", "ru"), ("us", "ca", "us-ca")],
 )
 def test_the_region_is_the_country_or_the_state_of_the_plate(country: str | None, region: str, code: str) -> None:
     read = picture_of(Box(0, 0, 40, 10), country=country, country_confidence=0.75, region=region)
