@@ -32,6 +32,8 @@ from tests.serve import Served
 pytestmark = pytest.mark.slow
 
 KNOWN = known_picture()
+RESULTS = {"a.jpg": sorted(KNOWN.texts), "b.jpg": sorted(KNOWN.texts), "c.jpg": "PLATES_BAD_INPUT"}
+"""What is read of `photos`."""
 
 
 @pytest.fixture
@@ -60,8 +62,7 @@ def test_command_in_process(photos: Path, tmp_path: Path) -> None:
     assert first.stderr.endswith(
         "plates: left out 1 picture of formats that are not read: 1 TIFF (d.tif); convert them to JPEG or PNG\n"
     )
-    known = sorted(KNOWN.texts)
-    assert texts(out) == {"a.jpg": known, "b.jpg": known, "c.jpg": "PLATES_BAD_INPUT"}
+    assert texts(out) == RESULTS
     (out / next(path.name for path in out.glob("shard-*") if pq.read_metadata(path).num_rows)).unlink()
     check = CliRunner().invoke(app, ["batch", str(photos), "--out", str(out), "--verify"])
     assert check.exit_code == 1
@@ -104,7 +105,7 @@ def test_command_without_an_answer_leaves_no_folder(photos: Path, tmp_path: Path
     assert "127.0.0.1:1" in run.stderr and not out.exists()
 
 
-def test_parts_of_an_indexed_job(photos: Path, tmp_path: Path, served: Served) -> None:
+def test_a_server_reads_the_parts_of_an_indexed_job(photos: Path, tmp_path: Path, served: Served) -> None:
     """Runs like the pods of an Indexed Job, each with its number from the environment. The second part comes first."""
     out = tmp_path / "out"
     command = [sys.executable, "-m", "plate_nets", "batch", str(photos), "--out", str(out), "--url", served.http]
@@ -120,18 +121,10 @@ def test_parts_of_an_indexed_job(photos: Path, tmp_path: Path, served: Served) -
     said = [pod.communicate(timeout=280)[0] for pod in pods]
     assert [pod.returncode for pod in pods] == [0, 0]
     assert sum(int(each.split()[0]) for each in said) == 3, said
-    assert len(texts(out)) == 3
+    assert texts(out) == RESULTS
+    assert json.loads((out / "_manifest.json").read_text())["model"].startswith("yolo:1 stn:1 lprnet:1")
     assert (out / "_SUCCESS").exists()
     assert not list(out.glob(".writing-*"))
-
-
-def test_command_by_a_server(photos: Path, tmp_path: Path, served: Served) -> None:
-    out = tmp_path / "out"
-    options = ["--url", f"grpc://{served.grpc}", "--workers", "1"]
-    run = CliRunner().invoke(app, ["batch", str(photos), "--out", str(out), *options])
-    assert run.exit_code == 0, run.output
-    assert texts(out)["a.jpg"] == sorted(KNOWN.texts)
-    assert json.loads((out / "_manifest.json").read_text())["model"].startswith("yolo:1 stn:1 lprnet:1")
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:ray")  # a setting of Ray itself

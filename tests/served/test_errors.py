@@ -95,10 +95,8 @@ def test_a_request_ends_at_its_own_timeout(served: Served, protocol: WireProtoco
         kind, _ = find_answer(message, status)
         if kind is TIMED_OUT:
             break
-        assert kind.error is ServerOverloaded, (
-            status,
-            message,
-        )  # on a busy machine, the timeout ends before the work begins
+        # On a busy machine, the timeout ends before the work begins
+        assert kind.error is ServerOverloaded, (status, message)
     assert (status in (TIMED_OUT.http, TIMED_OUT.grpc)) and message.startswith(
         "PLATES_TIMED_OUT: the request's timeout of 0.1 s was over before "
     )

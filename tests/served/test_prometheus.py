@@ -92,9 +92,7 @@ class Monitored:
         url = f"{self.prometheus}/api/v1/{path}?{urllib.parse.urlencode(query)}"
         with urllib.request.urlopen(url, timeout=30) as answer:
             data = json.load(answer)["data"]
-        found: list[dict[str, object]] = next(
-            data[name] for name in ("alerts", "activeTargets", "result") if name in data
-        )
+        found: list[dict[str, object]] = data["activeTargets" if path == "targets" else "result"]
         return found
 
     def firing(self) -> set[object]:
@@ -204,9 +202,8 @@ def test_processes_of_a_model_are_killed_under_load(monitored: Monitored) -> Non
     serve = monitored.serve
     with Load(serve.http_url, CALLERS) as load:
         load.wait_for_success(0.0, CALLERS, PATIENCE)
-        for turn, model in enumerate(
-            ("lprnet", "stn", "lprnet", "stn")
-        ):  # if one model failed that often, the server would be restarted
+        # If one model failed that often, the server would be restarted
+        for turn, model in enumerate(("lprnet", "stn", "lprnet", "stn")):
             serve.stubs(model)[0].kill()
             wait_until(lambda turn=turn: len(serve.events("heal")) > turn, "it is not healed")  # type: ignore[misc]
             load.wait_for_success(time.monotonic(), CALLERS, PATIENCE)

@@ -41,18 +41,14 @@ def triton() -> Iterator[Served]:
             (PLATE_RECOGNITION, PLATE_RECOGNITION_PYTHON), (FIRST_LOOK | RUSSIA_ALONE).items()
         ):
             patch.setenv(f"PLATES_{model.name}_{name}".upper(), str(value))
-        yield from serve()
-
-
-def serve() -> Iterator[Served]:
-    with EmbeddedTriton(
-        model_repositories=[MODEL_REPOSITORY],
-        packages=[PACKAGE],
-        model_control="explicit",
-        load=[*MODELS, *VARIANT_MODELS],
-        exit_timeout=0,
-    ) as server:
-        yield Served(server.http_url, server.grpc_url, server.control_key)
+        with EmbeddedTriton(
+            model_repositories=[MODEL_REPOSITORY],
+            packages=[PACKAGE],
+            model_control="explicit",
+            load=[*MODELS, *VARIANT_MODELS],
+            exit_timeout=0,
+        ) as server:
+            yield Served(server.http_url, server.grpc_url, server.control_key)
 
 
 @pytest.fixture

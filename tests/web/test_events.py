@@ -272,9 +272,8 @@ def test_labels_of_a_damaged_store_are_refused_in_one_line(tmp_path: Path, docum
     result = export(tmp_path / "labels", path, pictures)
     assert result.exit_code == 2 and said in result.stderr, result.output
     assert len(result.stderr.splitlines()) == 1
-    assert {each.name for each in tmp_path.rglob("*")} == {"events.sqlite", "pictures", "a"}, (
-        "nothing half made is left"
-    )
+    left = {each.name for each in tmp_path.rglob("*")}
+    assert left == {"events.sqlite", "pictures", "a"}, "nothing half made is left"
 
 
 HUGE = "hex(zeroblob(10000000))"
@@ -511,9 +510,8 @@ def test_near_entries_are_told_with_what_they_need_to_match(seen: Seen) -> None:
 
 def test_putting_a_table_replaces_the_list(seen: Seen) -> None:
     address = "/api/v1/lists/staff.csv"
-    assert seen.client.put(address, content=b"plate,label\n!,bad\n").status_code == 400, (
-        "of a wrong file nothing is taken"
-    )
+    # Of a wrong file nothing is taken
+    assert seen.client.put(address, content=b"plate,label\n!,bad\n").status_code == 400
     assert "A001BC77" in seen.lists.read_text(encoding="utf-8")
     assert seen.client.put(address, content=b"plate,label\nC003CC77,Eve\n").json()["added"] == 1
     assert seen.lists.read_text(encoding="utf-8") == "plate,label\nC003CC77,Eve\n"
