@@ -101,11 +101,7 @@ def kill_all(
         for turn in range(rounds):
             windows = {}
             for model in MODELS:
-                before = serve.stubs(model)
-                windows[model] = kill_under_load(serve, load, before[0], STUB_SECONDS * patience)
-                # Triton keeps the other processes if a request was sent to the dead one
-                assert eventually(lambda: not {*serve.stubs(model)} & {*before}, 30 * LENIENT)  # noqa: B023
-                assert len(serve.stubs(model)) == len(before)
+                windows[model] = kill_under_load(serve, load, serve.stubs(model)[0], STUB_SECONDS * patience)
             if turn:  # if it ends again sooner, the supervisor pauses before it restarts it
                 time.sleep(Limits().lasting)
             windows["server"] = kill_under_load(serve, load, serve.server(), SERVER_SECONDS * patience)
@@ -142,3 +138,18 @@ def test_a_model_that_hangs_is_found_and_healed(healing: Serve) -> None:
     assert eventually(healing.is_healthy, 30 * LENIENT)
     assert [event["model"] for event in healing.events("heal")] == ["lprnet"]
     assert eventually(lambda: not stub.is_running() or stub.status() == psutil.STATUS_ZOMBIE, 30)
+
+
+@pytest.mark.parametrize("model", ["plate_recognition", "yolo"])
+def test_the_other_processes_of_a_healed_model_end(healing: Serve, model: str) -> None:
+    """Triton keeps these processes if a request was sent to the dead one."""
+    with Load(healing.http_url, CONCURRENCY, pause=PAUSE) as load:
+        load.wait_for_success(0.0, 2 * CONCURRENCY, 30 * LENIENT)
+        before = healing.stubs(model)
+        before[0].kill()
+        assert eventually(lambda: healing.events("heal"), STUB_SECONDS * LENIENT)
+        assert eventually(lambda: not set(healing.stubs(model)) & set(before), 30 * LENIENT)
+        load.wait_for_success(time.monotonic(), 2 * CONCURRENCY, 30 * LENIENT)
+    assert len(healing.stubs(model)) == len(before)
+    assert [event["model"] for event in healing.events("heal")] == [model]
+    assert not healing.events("restart")
