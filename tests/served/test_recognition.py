@@ -151,7 +151,8 @@ def test_the_networks_of_the_reader_do_not_run_without_a_plate(served: Served, h
 def test_an_encoded_picture_gets_the_same_answer_as_its_frame(http_client: PlateClient, suffix: str) -> None:
     encoded = encode(CAR, suffix)
     plates = http_client.read(encoded)
-    assert plates and plates == http_client.read(decode_image(encoded, FrameLimits()))
+    assert plates
+    assert plates == http_client.read(decode_image(encoded, FrameLimits()))
 
 
 FRAMES = [

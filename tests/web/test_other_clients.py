@@ -92,8 +92,11 @@ def test_the_script_can_make_tables_and_crops(web: httpx.Client) -> None:
         plate, vehicle = box_of(result), box_of(result, "vehicle")
         sides = (*result["box"].values(), *result["vehicle"]["box"].values())
         assert all(isinstance(side, int) for side in sides)
-        assert vehicle.width > plate.width and vehicle.height > plate.height
-        assert result["region"]["code"] == "ru" and result["vehicle"]["type"] and result["vehicle"]["score"] > 0
+        assert vehicle.width > plate.width
+        assert vehicle.height > plate.height
+        assert result["region"]["code"] == "ru"
+        assert result["vehicle"]["type"]
+        assert result["vehicle"]["score"] > 0
 
 
 def test_regions_choose_what_a_plate_is_read_as(web: httpx.Client) -> None:
