@@ -116,7 +116,7 @@ def wait_until(condition: Callable[[], object], what: str) -> None:
 @pytest.fixture(scope="module")
 def monitored(start: Start, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Monitored]:
     folder = tmp_path_factory.mktemp("prometheus")
-    serve = start(tmp_path_factory.mktemp("serve"), ("--grace", "5"))
+    serve = start(tmp_path_factory.mktemp("serve"), ("--grace", "5", "--scheme", "world"))  # slow enough for a queue
     port = choose_ports({"prometheus": 0})["prometheus"]
     rules = (DEPLOY / "prometheus" / "alerts.yaml").read_text(encoding="utf-8")
     shorter = re.sub(r"for: \d+m", "for: 1s", rules).replace("[5m]", "[10s]").replace(UNSEEN, UNSEEN.replace("30", "1"))

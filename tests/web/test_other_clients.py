@@ -1,6 +1,6 @@
 """What clients of other servers send, and what they use of the answer, rewritten from their wire format.
 
-- `plate_recognition.py` of parkpow/deep-license-plate-recognition, Plate Recognizer's own script, in each of its modes;
+- `plate_recognition.py` of parkpow/deep-license-plate-recognition, Plate Recognizer's own script;
 - frigate_plate_recognizer, with Plate Recognizer's API and with that of CodeProject.AI Server.
 """
 
