@@ -64,7 +64,7 @@ programs:
 	-@tools/debian.sh $(DEBIAN) # without them, only the tests that need them fail
 
 .PHONY: test
-test: .venv/all.stamp $(MODELS) out/scene.jpg programs ## set up with the developer tools, then run every test: a quarter of an hour on two cores
+test: .venv/all.stamp $(MODELS) out/scene.jpg programs ## set up with the developer tools, then run every test: 10 to 25 minutes on two cores
 	@echo "==> the tests, in $(WORKERS) processes"
 	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m '$(TESTS) and not alone'
 	@echo "==> those that need the machine for themselves"
@@ -74,7 +74,7 @@ test: .venv/all.stamp $(MODELS) out/scene.jpg programs ## set up with the develo
 	    else echo "==> no container: no engine answers, or make test-image has not made the base of the image yet"; fi
 
 .PHONY: test-fast
-test-fast: .venv/all.stamp $(MODELS) ## the tests without a server or a long training: a minute and a half
+test-fast: .venv/all.stamp $(MODELS) ## the tests without a server, a training or whole videos: 1 to 4 minutes on two cores
 	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m '$(TESTS) and not slow'
 
 .PHONY: test-extras

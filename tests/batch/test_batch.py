@@ -296,6 +296,7 @@ def test_a_full_disk_leaves_no_part_of_a_file(tmp_path: Path, monkeypatch: pytes
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_missing_server_ends_the_run_and_keeps_its_results(photos: Path, tmp_path: Path) -> None:
     (photos / "0/0.jpg").write_bytes(GONE)
     job = begun(photos, tmp_path / "out", FakeReaderSettings())
@@ -316,6 +317,7 @@ def test_a_killed_worker_is_replaced(photos: Path, tmp_path: Path) -> None:
     assert not list((tmp_path / "out").glob(".writing-*"))
 
 
+@pytest.mark.slow
 def test_a_killed_driver_ends_its_workers_and_is_resumed(photos: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     reader = FakeReaderSettings(seconds=0.02)

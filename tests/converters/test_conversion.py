@@ -268,6 +268,7 @@ def fill_a_disk(repository: Path) -> None:
         openvino_ir.save(network, {}, repository)
 
 
+@pytest.mark.slow
 def test_a_full_disk_fails_a_conversion_without_ending_the_process(tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk") as disk:
         in_little_memory(fill_a_disk, disk.path, more=64 << 30)

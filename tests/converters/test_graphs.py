@@ -72,6 +72,7 @@ def made_without_torch(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return repository
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CONVERSIONS)
 def test_files_made_without_torch_reproduce_the_network(name: str, made_without_torch: Path) -> None:
     conversion = CONVERSIONS[name]

@@ -155,6 +155,7 @@ def test_an_unknown_ground_does_not_affect_the_loss() -> None:
     assert all(each.grad is not None and each.grad.any() for each in network.ground[-1].parameters())
 
 
+@pytest.mark.slow
 def test_a_recipe_makes_weights_and_a_report(tmp_path: Path) -> None:
     labelled(tmp_path / "crops", {"a.png": ("ABC1D23", "br"), "b.png": ("34ABC123", "tr")})
     recipe = tmp_path / "tiny.toml"

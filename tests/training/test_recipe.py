@@ -20,6 +20,8 @@ from training.recipe.networks import starts
 from training.recipe.recipe import AnyRecipe, Part, drawings
 from training.synthesis.test_set import write_test_set
 
+pytestmark = pytest.mark.slow
+
 RECIPE = """\
 scheme = "russia"
 data.one.held_out = 0.3

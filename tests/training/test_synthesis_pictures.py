@@ -16,6 +16,8 @@ from training.synthesis.__main__ import app
 from training.synthesis.scene import render_scene
 from training.synthesis.test_set import write_test_set
 
+pytestmark = pytest.mark.slow
+
 SMALL = (320, 180)
 
 

@@ -17,6 +17,8 @@ from tests.clips import TEXT, passing, write_clip
 from tests.commands import invoke, succeed
 from tests.other_readers import ToldReader
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_cost_of_each_stage_the_cameras_a_core_and_the_events_are_printed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -19,6 +19,8 @@ from plate_nets.types import Frame
 from tests.clips import TEXT, Fields, passing, woven, write_clip
 from tests.frames import Placed, compose
 
+pytestmark = pytest.mark.slow
+
 SAID = "its pictures are interlaced, although the stream does not say so"
 
 

@@ -27,6 +27,8 @@ from tests.frames import Placed, compose, encode
 from tests.unit.cameras.traffic import Blind
 from tests.watch_lists import watch_list
 
+pytestmark = pytest.mark.slow
+
 OTHER = "X900KO99"
 
 

@@ -29,6 +29,8 @@ from tests.waiting import eventually
 from tests.web.browsing import PHONE
 from tests.web.conftest import CHROMIUM
 
+pytestmark = pytest.mark.slow
+
 TEXTS = ("A123BC77", "B126EK78", "K987MT99")
 PLACE = {"xmin": 90, "ymin": 190, "xmax": 270, "ymax": 244}
 TOLD = ["a123bc77", "b126ek-18", None]

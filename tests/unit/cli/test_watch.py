@@ -27,6 +27,8 @@ from tests.events import event
 from tests.paths import ODD_FOLDER
 from tests.receiver import Receiver
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -44,6 +44,7 @@ def test_weights_may_lack_the_head_for_vehicles(vehicles: bool, tmp_path: Path) 
     assert (loaded.vehicles is not None) == vehicles
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fused", [False, True])
 def test_a_trace_gives_the_same_boxes(network: YOLOv5n, fused: bool) -> None:
     """`test_registry.py` has the script of each network."""

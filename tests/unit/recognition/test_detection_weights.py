@@ -18,6 +18,8 @@ from plate_nets.types import Box, Boxes, Frame
 from tests.paths import PHOTOS, needs_photos
 from training.synthesis.scene import render_scene
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def detector(model_repository: Path) -> PlateDetector:
@@ -67,7 +69,6 @@ def test_no_plate_is_found_in_plate_free_pictures(detector: PlateDetector, frame
     assert len(detector.detect(frame)[0]) == 0
 
 
-@pytest.mark.slow
 @needs_photos
 def test_plates_of_real_photos_are_found(detector: PlateDetector) -> None:
     hit: list[bool] = []

@@ -34,6 +34,7 @@ def counted(kind: str, count: int, both: tuple[LocalReader, LocalReader]) -> Cou
     return Counter(why_unread(plate, load_scheme(plate.reading.scheme)).reason for plate in plates)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", SPOILS)
 @pytest.mark.parametrize(
     ("count", "least"),

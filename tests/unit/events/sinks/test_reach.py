@@ -17,6 +17,8 @@ from tests.events import event
 from tests.receiver import Receiver
 from tests.waiting import eventually
 
+pytestmark = pytest.mark.slow
+
 _RECORDS = """
 import itertools, sys, time
 from pathlib import Path
