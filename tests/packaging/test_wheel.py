@@ -19,7 +19,7 @@ from plate_nets.networks.runtimes.networks import IR, IR_WEIGHTS, RELEASED
 from plate_nets.recognition.health import known_picture
 from plate_nets.triton.server.installation import NEXT_PYTHON
 from tests.packaging.conftest import PROJECT, shell
-from tests.serve import ANY_PORTS
+from tests.serve import Served
 
 pytestmark = pytest.mark.timeout(1200)
 
@@ -170,16 +170,8 @@ def test_a_swap_needs_a_repository_outside_the_package(embedded: Installation) -
     assert "belongs to the installed package; copy it" in embedded.fault("plates swap stn new.safetensors")
 
 
-def test_the_base_package_uses_a_running_server(base: Installation, embedded: Installation) -> None:
-    script = f"""
-        coproc {embedded.environment}/bin/plates serve {" ".join(ANY_PORTS)}
-        trap 'kill $COPROC_PID; wait $COPROC_PID || true' EXIT
-        read -r _ url <&"${{COPROC[0]}}"
-        while read -r line <&"${{COPROC[0]}}" && [[ $line != Ready* ]]; do :; done
-        {base.environment}/bin/plates read car.jpg --url "$url"
-    """
-    hidden = {"PYTHONPATH": "", "PLATES_MODEL_REPOSITORY": ""}
-    result = shell(script, cwd=base.folder, environment=hidden, check=True)
+def test_the_base_package_uses_a_running_server(base: Installation, served: Served) -> None:
+    result = base.run(f"plates read car.jpg --url {served.http}")
     assert re.findall(r"car\.jpg: (\S+)  confidence", result.stdout) == list(known_picture().texts)
 
 

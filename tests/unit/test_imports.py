@@ -40,7 +40,8 @@ def test_modules_import_only_lower_layers() -> None:
     (block,) = re.findall(r"```text\n(.*?)```", after, re.S)[:1]
     level = {part: number for number, line in enumerate(block.splitlines()) for part in line.split()}
     parts = {path.name.removesuffix(".py") for path in PACKAGE.iterdir() if path.suffix == ".py" or path.is_dir()}
-    assert parts - {*FREE, "__pycache__", "weights", "model_repository"} == set(level), "of the page"
+    known = parts - {*FREE, "__pycache__", "weights", "model_repository"}
+    assert known == set(level), "docs/explanation/architecture.md, the order"
     upward = [
         f"{file} imports plate_nets.{other}"
         for file, part, other in imported()
