@@ -9,9 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from typer.testing import CliRunner
 
-from plate_nets.cli import app
 from plate_nets.client import PlateClient
 from plate_nets.common.control_key import KEY_VARIABLE
 from plate_nets.common.errors import SwapError
@@ -21,7 +19,7 @@ from plate_nets.triton.server import EmbeddedTriton
 from plate_nets.triton.swap.controller import Controller
 from plate_nets.triton.swap.swap import CANARIES, put_into_service, swap
 from plate_nets.triton.swap.versions import add, latest, locked, scratch_folder, versions
-from tests.commands import Result
+from tests.commands import Result, run
 from tests.faults.load import PAUSE, Load
 from tests.networks import save_ir
 from tests.waiting import eventually
@@ -195,7 +193,7 @@ def test_the_server_of_another_repository_is_noticed(
 def swapped(server: EmbeddedTriton, *words: str | Path) -> Result:
     """Run `plates swap` on the server's repository."""
     options = ("--url", server.http_url, "--model-repository", server.model_repository)
-    return CliRunner().invoke(app, ["swap", *map(str, (*words, *options))], env={KEY_VARIABLE: server.control_key})
+    return run("swap", *words, *options, **{KEY_VARIABLE: server.control_key})
 
 
 def test_command_swaps_lists_and_goes_back(server: EmbeddedTriton, controller: Controller, tmp_path: Path) -> None:

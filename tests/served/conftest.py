@@ -8,11 +8,8 @@ import numpy as np
 import pytest
 import tritonclient.http
 from numpy.typing import NDArray
-from typer.testing import CliRunner
 
-from plate_nets.cli import app
 from plate_nets.client import PlateClient
-from tests.commands import Result
 from tests.container import IMAGE, deployed
 from tests.serve import Served as Served  # where tests look for it
 
@@ -50,9 +47,3 @@ def http_infer(url: str, inputs: dict[str, NDArray[Any]]) -> tritonclient.http.I
         tensors.append(tensor.set_data_from_numpy(np.ascontiguousarray(array)))
     with tritonclient.http.InferenceServerClient(url, network_timeout=120) as client:
         return client.infer("plate_recognition", tensors)
-
-
-def run(*arguments: object, **environment: str) -> Result:
-    """Run `plates` in this process. It knows no server but the one that it is told."""
-    known = {"PLATES_URL": None, "TRITON_URL": None, **environment}
-    return CliRunner().invoke(app, [*map(str, arguments)], env=known)

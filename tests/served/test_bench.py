@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
-from typer.testing import CliRunner
 
 from benchmarks.__main__ import bench as main
 from benchmarks.http_leak import main as http_leak
@@ -39,9 +37,7 @@ def server() -> Iterator[EmbeddedTriton]:
 
 def bench(*arguments: object, key: str = "") -> Result:
     """Run `python -m benchmarks` in this process, with the server's control key."""
-    app = typer.Typer(rich_markup_mode=None)
-    app.command()(guarded(main))
-    return CliRunner().invoke(app, [*map(str, arguments)], env={KEY_VARIABLE: key})
+    return invoke(guarded(main), *arguments, **{KEY_VARIABLE: key})
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ import pytest
 from plate_nets.client import WireProtocol
 from plate_nets.recognition.annotation import READ
 from tests.clips import TEXT, passing, write_clip
-from tests.commands import plates
+from tests.commands import plates, run
 from tests.frames import Placed, compose, encode
-from tests.served.conftest import Served, run
+from tests.served.conftest import Served
 
 CAR = compose(480, 640, [Placed("A123BC77", 100, 300)])
 

@@ -19,8 +19,8 @@ from plate_nets.networks.runtimes.choices import CHOICES_VARIABLE
 from plate_nets.networks.runtimes.precision import AUTO, PRECISION_VARIABLE
 from plate_nets.triton.server import EmbeddedTriton
 from plate_nets.triton.server.stubs import stub_model
+from tests.commands import run
 from tests.serve import SHARED_MEMORY, Serve
-from tests.served.conftest import run
 from tests.waiting import eventually
 
 
